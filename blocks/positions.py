@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Num, PRNGKeyArray, ScalarLike
 
 from blocks.module import module
+from blocks.numerics import upcast
 
 
 def sinusoidal(
@@ -82,4 +83,4 @@ def alibi_bias(
     Press, Smith and Lewis (2022), section 3.
     """
     distance = k_positions[None, :] - q_positions[:, None]
-    return slopes[:, None, None] * distance
+    return upcast(slopes)[:, None, None] * distance
