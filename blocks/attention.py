@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, ScalarLike, Shaped
 
 from blocks.cache import KVCache
-from blocks.masks import causal_mask, require_fit
+from blocks.masks import causal_mask, require_fit, require_mask
 from blocks.module import module, static
 from blocks.numerics import upcast
 from blocks.rotary import apply_rotary, rotary_angles
@@ -47,11 +47,7 @@ def attention_weights(
         require_fit("bias", bias, shape)
         scores = scores + bias
     if mask is not None:
-        require_fit("mask", mask, shape)
-        if mask.dtype != jnp.bool_:
-            raise ValueError(
-                f"mask must be boolean, True = may attend; got {mask.dtype}"
-            )
+        require_mask(mask, shape)
     return jax.nn.softmax(scores, axis=-1, where=mask)
 
 
@@ -147,8 +143,7 @@ class MultiHeadAttention:
     def _turn(self, x, positions):
         if not self.rotary:
             return x
-        if positions is None:
-            positions = jnp.arange(x.shape[-3])
+        positions = jnp.arange(x.shape[-3]) if positions is None else positions
         angles = rotary_angles(positions, x.shape[-1], base=self.base)
         return apply_rotary(x, angles[..., None, :], pairs=self.pairs)
 
@@ -166,10 +161,7 @@ class MultiHeadAttention:
         positions: Int[Array, "*#rows t"] | None = None,
         context_positions: Int[Array, "*#rows s"] | None = None,
     ) -> Float[Array, "*batch t d"]:
-        """Attention of `x` to itself, or to `context` where it is given.
-
-        Positions matter to rotary alone and count from 0 unless given.
-        """
+        """Attention to `x`, or to `context`; positions count from 0 unless given."""
         if context is None:
             context, context_positions = x, positions
         q = self._turn(self._project(x, self.w_q, self.b_q), positions)
@@ -200,6 +192,8 @@ class MultiHeadAttention:
         k = self._turn(self._project(x, self.w_k, self.b_k), positions)
         cache = cache.write(k, self._project(x, self.w_v, self.b_v), start)
         visible = causal_mask(slots, jnp.arange(cache.capacity))
-        visible = visible if mask is None else visible & mask
+        if mask is not None:
+            require_mask(mask, (x.shape[0], q.shape[-2], x.shape[1], cache.capacity))
+            visible = visible & mask
         mixed = attend(q, cache.k, cache.v, mask=visible, bias=bias)
         return self._back(mixed, x.dtype), cache

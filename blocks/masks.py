@@ -84,3 +84,10 @@ def require_fit(name: str, array: Array, shape: tuple[int, ...]) -> None:
             f"{name} must be (t, s) or name every axis of (*batch, n, t, s) = {shape}, "
             f"with 1 where it is shared; got {array.shape}"
         )
+
+
+def require_mask(mask: Array, shape: tuple[int, ...]) -> None:
+    """Raise ValueError unless `mask` is boolean and fits `shape`."""
+    require_fit("mask", mask, shape)
+    if mask.dtype != jnp.bool_:
+        raise ValueError(f"mask must be boolean, True = may attend; got {mask.dtype}")

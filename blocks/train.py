@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from blocks.transforms import Transform, apply_updates
+from blocks.transforms import apply_updates
 
 M = TypeVar("M")
 
@@ -21,7 +21,7 @@ def fit(
     data: PyTree,
     *,
     loss: Callable[[M, Any], Float[Array, ""]],
-    optimizer: Transform,
+    optimizer: Any,
     key: PRNGKeyArray,
     epochs: int,
     batch_size: int,
@@ -41,6 +41,7 @@ def fit(
     if len(sizes) != 1:
         raise ValueError(f"all arrays of the data need as many rows; got {sizes}")
     rows = sizes[0]
+    data = jax.tree.map(jnp.asarray, data)
     if not 1 <= batch_size <= rows:
         raise ValueError(f"a batch holds between 1 and {rows} rows; got {batch_size}")
 

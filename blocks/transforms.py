@@ -35,8 +35,8 @@ class AdamState(NamedTuple):
     v: PyTree  # running mean of g²
 
 
-def chain(*transforms: Transform) -> Transform:
-    """Give the updates of each transform to the next."""
+def chain(*transforms: Any) -> Transform:
+    """Give the updates of each transform to the next; optax's serve as well as ours."""
 
     def init(params):
         return tuple(transform.init(params) for transform in transforms)

@@ -47,6 +47,7 @@ INTERNAL = {
     "Schedule": "a name for a type in signatures",
     "T": "a type variable",
     "require_fit": "a check that the forms of attention share",
+    "require_mask": "a check that the forms of attention share",
 }
 HEAVY = {"IPython", "anywidget", "flax", "ipywidgets", "matplotlib", "optax", "tqdm"}
 

@@ -1,0 +1,236 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from blocks import (
+    KVCache,
+    MultiHeadAttention,
+    alibi_bias,
+    alibi_slopes,
+    causal_mask,
+    padding_mask,
+    positions_of,
+    rms_norm,
+)
+
+CAPACITY = 9
+TOKENS = 7
+CHUNKS = [[7], [1] * 7, [3, 1, 3]]
+SETTINGS = [{}, dict(rotary=True), dict(rotary=True, g=2, h=6, pairs="halves")]
+
+
+def tokens(key, t, dtype=jnp.float32):
+    """Keys and values for three rows of a cache."""
+    return jax.random.normal(key, (2, 3, t, 2, 4), dtype)
+
+
+def filled(key, capacity=6):
+    k, v = tokens(key, capacity)
+    return KVCache(k=k, v=v)
+
+
+def eager(cache, k, v, start):
+    return cache.write(k, v, start)
+
+
+def assert_written(cache, before, k, v, starts):
+    """Each row holds its new tokens from its start on, and what it held elsewhere."""
+    for row, start in enumerate(starts):
+        for got, old, new in (cache.k, before.k, k), (cache.v, before.v, v):
+            want = np.array(old[row])
+            want[start : start + new.shape[1]] = new[row]
+            np.testing.assert_array_equal(got[row], want)
+
+
+def test_a_cache_begins_empty_with_the_sizes_asked_for():
+    cache = KVCache.init(3, 6, 2, 4, dtype=jnp.float16)
+    assert cache.capacity == 6
+    for array in cache.k, cache.v:
+        assert array.shape == (3, 6, 2, 4) and array.dtype == jnp.float16
+        assert not array.any()
+
+
+@pytest.mark.parametrize("write", [eager, jax.jit(eager)])
+@pytest.mark.parametrize("starts", [(0, 0, 0), (4, 4, 4), (3, 0, 4)])
+def test_a_write_changes_its_slots_alone(key, write, starts):
+    before, (k, v) = filled(key), tokens(jax.random.fold_in(key, 1), 2)
+    each = jnp.array(starts)
+    assert_written(write(before, k, v, each), before, k, v, starts)
+    if len(set(starts)) == 1:
+        for start in each[0], starts[0]:
+            assert_written(write(before, k, v, start), before, k, v, starts)
+
+
+@pytest.mark.parametrize("start", [-1, 5, 6, 99])
+def test_a_write_outside_the_cache_is_refused(key, start):
+    text = f"^slots must lie within the capacity 6; got 2 tokens from slot {start}$"
+    with pytest.raises(ValueError, match=text):
+        filled(key).write(*tokens(key, 2), start)
+
+
+def test_more_tokens_than_the_cache_holds_are_refused(key):
+    text = "^slots must lie within the capacity 6; got 7 tokens from slot 0$"
+    with pytest.raises(ValueError, match=text):
+        filled(key).write(*tokens(key, 7), 0)
+
+
+@pytest.mark.parametrize("write", [eager, jax.jit(eager)])
+@pytest.mark.parametrize("outside", [-1, -2, -99, 5, 6, 99, 2**31 - 1])
+def test_a_traced_write_outside_poisons_its_row_alone(key, write, outside):
+    before, (k, v) = filled(key), tokens(jax.random.fold_in(key, 1), 2)
+    cache = write(before, k, v, jnp.array([1, outside, 4]))
+    assert jnp.isnan(cache.k[1]).all() and jnp.isnan(cache.v[1]).all()
+    good = jnp.array([0, 2])
+    kept = jax.tree.map(lambda array: array[good], (cache, before, k, v))
+    assert_written(*kept, starts=(1, 4))
+    for array in jax.tree.leaves(write(before, k, v, jnp.array(outside))):
+        assert jnp.isnan(array).all()
+
+
+@pytest.mark.parametrize("start", [1, jnp.array(5)])
+def test_a_cache_keeps_its_dtype(key, start):
+    cache = KVCache.init(3, 6, 2, 4, dtype=jnp.bfloat16)
+    cache = cache.write(*tokens(key, 2), start)
+    assert cache.k.dtype == cache.v.dtype == jnp.bfloat16
+
+
+def normalised(x):
+    return rms_norm(x, jnp.ones(x.shape[-1]))
+
+
+def model(key, **settings):
+    """Two layers of attention and a head, its keys drawn apart from the input's."""
+    keys = jax.random.split(jax.random.fold_in(key, 1), 3)
+    layers = [MultiHeadAttention.init(k, 16, 4, **settings) for k in keys[:2]]
+    return layers, jax.random.normal(keys[2], (16, 11)) / 4
+
+
+def in_one_pass(layers, head, x, **settings):
+    for layer in layers:
+        x = x + layer(normalised(x), **settings)
+    return x @ head
+
+
+def causal(t):
+    return causal_mask(jnp.arange(t), jnp.arange(t))
+
+
+def decoded(layers, head, x, *, bias=None, mask=None, positions=None):
+    """The logits by way of a cache for each layer, once for each of `CHUNKS`.
+
+    A step gives one start to both layers, traced, so one program serves a chunk size.
+    """
+
+    @jax.jit
+    def step(x, caches, start, positions):
+        slots, new = start + jnp.arange(x.shape[1]), []
+        told = {} if bias is None else dict(bias=bias(slots, jnp.arange(CAPACITY)))
+        for layer, cache in zip(layers, caches, strict=True):
+            y, cache = layer.extend(
+                normalised(x), cache, start, mask=mask, positions=positions, **told
+            )
+            x, new = x + y, [*new, cache]
+        return x @ head, new
+
+    g, h = layers[0].w_k.shape[1:]
+    for sizes in CHUNKS:
+        caches = [KVCache.init(len(x), CAPACITY, g, h) for _ in layers]
+        start, logits = 0, []
+        for size in sizes:
+            chunk = slice(start, start + size)
+            where = None if positions is None else positions[:, chunk]
+            y, caches = step(x[:, chunk], caches, jnp.array(start), where)
+            start, logits = start + size, [*logits, y]
+        yield jnp.concatenate(logits, axis=1)
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_decoding_in_chunks_equals_one_pass(key, settings):
+    two, x = model(key, **settings), jax.random.normal(key, (2, TOKENS, 16))
+    whole = in_one_pass(*two, x, mask=causal(TOKENS))
+    for got in decoded(*two, x):
+        np.testing.assert_allclose(got, whole, atol=1e-5)
+
+
+def test_decoding_with_alibi_equals_one_pass(key):
+    def bias(q_positions, k_positions):
+        return alibi_bias(alibi_slopes(4), q_positions, k_positions)[None]
+
+    two, x = model(key, g=1), jax.random.normal(key, (2, TOKENS, 16))
+    row = jnp.arange(TOKENS)
+    whole = in_one_pass(*two, x, mask=causal(TOKENS), bias=bias(row, row))
+    for got in decoded(*two, x, bias=bias):
+        np.testing.assert_allclose(got, whole, atol=1e-5)
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_padding_before_and_between_changes_no_real_token(key, settings):
+    two, x = model(key, **settings), jax.random.normal(key, (2, TOKENS, 16))
+    real = jnp.array([[0, 0, 1, 0, 1, 1, 1], [1] * TOKENS], bool)
+    room = jnp.pad(real, ((0, 0), (0, CAPACITY - TOKENS)), constant_values=True)
+    told = dict(mask=padding_mask(room), positions=positions_of(real))
+    short = in_one_pass(*two, x[:1, real[0]], mask=causal(4))[0]
+    long = in_one_pass(*two, x[1:], mask=causal(TOKENS))[0]
+    for got in decoded(*two, x, **told):
+        np.testing.assert_allclose(got[0, real[0]], short, atol=1e-5)
+        np.testing.assert_allclose(got[1], long, atol=1e-5)
+
+
+@pytest.mark.parametrize("chunk", [1, 3])
+def test_no_new_token_sees_a_later_one(key, chunk):
+    layer, x = model(key, rotary=True)[0][0], jax.random.normal(key, (1, TOKENS, 16))
+    _, cache = layer.extend(x[:, :2], KVCache.init(1, CAPACITY, 4, 4), 0)
+    before, _ = layer.extend(x[:, 2 : 2 + chunk], cache, 2)
+    for t in range(chunk):
+        changed = x.at[:, 3 + t :].set(9.0)
+        after, _ = layer.extend(changed[:, 2 : 2 + chunk], cache, 2)
+        np.testing.assert_allclose(after[:, : t + 1], before[:, : t + 1], atol=1e-6)
+
+
+@pytest.mark.parametrize("biases", [False, True])
+def test_each_row_may_stand_at_its_own_slot(key, biases):
+    layer = model(key, rotary=True, biases=biases)[0][0]
+    layer = jax.tree.map(lambda array: array + 0.1, layer)
+    x = jax.random.normal(key, (2, 6, 16))
+    cache = KVCache.init(2, CAPACITY, 4, 4)
+    _, cache = layer.extend(x[:, :4], cache, 0)
+    got, _ = layer.extend(x[:, 4:], cache, jnp.array([4, 2]))
+    for row, start in enumerate([4, 2]):
+        alone = jax.tree.map(lambda array, row=row: array[row : row + 1], cache)
+        want, _ = layer.extend(x[row : row + 1, 4:], alone, start)
+        np.testing.assert_allclose(got[row], want[0], atol=1e-6)
+
+
+def test_extending_past_the_capacity_is_refused_or_poisons(key):
+    layer, x = model(key)[0][0], jax.random.normal(key, (2, 2, 16))
+    cache = KVCache.init(2, CAPACITY, 4, 4)
+    with pytest.raises(ValueError, match="the capacity 9; got 2 tokens from slot 8"):
+        layer.extend(x, cache, 8)
+    y, _ = jax.jit(layer.extend)(x, cache, jnp.array([7, 8]))
+    assert jnp.isfinite(y[0]).all() and jnp.isnan(y[1]).all()
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16])
+def test_extending_gives_the_dtype_of_its_input(key, dtype):
+    layer, x = model(key, rotary=True)[0][0], jax.random.normal(key, (2, 2, 16), dtype)
+    y, cache = layer.extend(x, KVCache.init(2, CAPACITY, 4, 4), 0)
+    assert y.dtype == dtype and cache.k.dtype == jnp.float32
+
+
+@pytest.mark.parametrize("start", [0, jnp.array([0, 1])])
+@pytest.mark.parametrize("dtype", ["int32", "float32"])
+def test_a_mask_over_the_cache_is_boolean(key, start, dtype):
+    layer, x = model(key)[0][0], jax.random.normal(key, (2, 2, 16))
+    mask = jnp.ones((2, CAPACITY), dtype)
+    with pytest.raises(ValueError, match=f"True = may attend; got {dtype}"):
+        layer.extend(x, KVCache.init(2, CAPACITY, 4, 4), start, mask=mask)
+
+
+@pytest.mark.parametrize("start", [0, jnp.array([0, 1])])
+def test_a_mask_over_the_cache_names_every_axis(key, start):
+    layer, x = model(key)[0][0], jax.random.normal(key, (2, 2, 16))
+    cache = KVCache.init(2, CAPACITY, 4, 4)
+    for shape in (4, 2, CAPACITY), (2, CAPACITY - 1):
+        with pytest.raises(ValueError, match=r"^mask must be \(t, s\) or name every"):
+            layer.extend(x, cache, start, mask=jnp.ones(shape, bool))

@@ -1,0 +1,203 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from blocks import MLP, adam, adamw, apply_updates, fit, mse, sgd
+
+
+def loss(model, batch):
+    x, y = batch
+    return mse(model(x), y)
+
+
+def problem(rows=10):
+    key = jax.random.key(0)
+    model = MLP.init(key, [4, 8, 2])
+    x, y = jax.random.normal(key, (rows, 4)), jax.random.normal(key, (rows, 2))
+    return model, (x, y)
+
+
+def train(model, data, **settings):
+    told = dict(loss=loss, optimizer=adam(0.01), key=jax.random.key(3))
+    return fit(model, data, **(told | dict(epochs=3, batch_size=4) | settings))
+
+
+def line_by_line(model, data, optimizer, key, epochs, batch_size):
+    """What `fit` promises, without a scan, a compiler or a carry."""
+    state, means, rows = optimizer.init(model), [], len(data[0])
+    for _ in range(epochs):
+        key, sub = jax.random.split(key)
+        order, total = np.asarray(jax.random.permutation(sub, rows)), 0.0
+        for start in range(0, rows, batch_size):
+            chosen = order[start : start + batch_size]
+            batch = [np.asarray(part)[chosen] for part in data]
+            batch = jax.tree.map(jnp.asarray, batch)
+            value, grads = jax.value_and_grad(loss)(model, batch)
+            updates, state = optimizer.update(grads, state, model)
+            model = apply_updates(model, updates)
+            total += float(value) * len(chosen)
+        means.append(total / rows)
+    return model, np.array(means)
+
+
+def assert_same(got, want, **tolerance):
+    for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
+        np.testing.assert_allclose(a, b, **tolerance)
+
+
+@pytest.mark.usefixtures("pinned_random")
+def test_the_five_losses_of_the_book():
+    model = MLP.init(jax.random.key(0), [4, 8, 2])
+    x = jax.random.normal(jax.random.key(1), (32, 4))
+    y = jax.random.normal(jax.random.key(2), (32, 2))
+    _, losses = fit(
+        model,
+        (x, y),
+        loss=loss,
+        optimizer=adamw(0.01, weight_decay=0.1),
+        key=jax.random.key(0),
+        epochs=5,
+        batch_size=8,
+    )
+    printed = [round(float(value), 4) for value in losses]
+    assert printed == [4.961, 1.4344, 1.0681, 1.0447, 1.0493]
+
+
+OPTIMIZERS = [
+    sgd(0.05, momentum=0.9),
+    adamw(0.02, weight_decay=0.01),
+    optax.adamw(0.02),
+    optax.chain(optax.clip_by_global_norm(1.0), optax.sgd(0.05)),
+]
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("batch_size", [4, 5, 10])
+def test_every_row_is_seen_once_an_epoch(optimizer, batch_size):
+    model, data = problem()
+    key = jax.random.key(3)
+    got = train(model, data, optimizer=optimizer, batch_size=batch_size)
+    assert_same(
+        got, line_by_line(model, data, optimizer, key, 3, batch_size), rtol=1e-4
+    )
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("batch_size", [4, 5])
+def test_more_epochs_compile_nothing_more(optimizer, batch_size):
+    model, data = problem()
+
+    def traced(epochs):
+        calls = []
+
+        def counted(model, batch):
+            calls.append(None)
+            return loss(model, batch)
+
+        train(
+            model,
+            data,
+            loss=counted,
+            optimizer=optimizer,
+            epochs=epochs,
+            batch_size=batch_size,
+        )
+        return len(calls)
+
+    assert traced(1) == traced(6) <= 4
+
+
+def test_a_report_follows_each_epoch():
+    seen = []
+    _, losses = train(*problem(), report=lambda *told: seen.append(told))
+    assert [number for number, _ in seen] == [1, 2, 3]
+    assert all(type(value) is float for _, value in seen)
+    np.testing.assert_allclose([value for _, value in seen], losses, rtol=1e-6)
+
+
+def test_a_loss_is_taken_before_its_update():
+    model, data = problem()
+    _, losses = train(model, data, epochs=1, batch_size=10)
+    np.testing.assert_allclose(losses, loss(model, data)[None], rtol=1e-5)
+
+
+@pytest.mark.parametrize("wrap", [jnp.asarray, np.asarray])
+def test_data_is_any_tree_of_arrays(wrap):
+    model, (x, y) = problem()
+    want = train(model, (x, y))
+
+    def by_name(model, batch):
+        return loss(model, (batch["x"], batch["deep"]["y"]))
+
+    named = {"x": wrap(x), "deep": {"y": wrap(y)}}
+    assert_same(train(model, named, loss=by_name), want, rtol=1e-5)
+    assert_same(train(model, [wrap(x), wrap(y)]), want, rtol=1e-5)
+
+
+def test_training_makes_the_loss_smaller():
+    model, data = problem()
+    _, losses = train(model, data, epochs=200, optimizer=adam(0.02))
+    assert losses.shape == (200,) and losses[-1] < 0.3 * losses[0]
+
+
+def test_another_key_brings_another_order():
+    one, other = (train(*problem(), key=jax.random.key(k))[1] for k in (3, 4))
+    assert not np.allclose(one, other, rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16])
+def test_a_model_in_low_precision_stays_so(dtype):
+    model, data = jax.tree.map(lambda array: array.astype(dtype), problem())
+    trained, losses = train(model, data)
+    assert {leaf.dtype for leaf in jax.tree.leaves(trained)} == {jnp.dtype(dtype)}
+    assert losses.dtype == jnp.float32 and jnp.isfinite(losses).all()
+
+
+PROGRAM = """
+import jax, jax.numpy as jnp
+from blocks import MLP, adam, fit, mse
+key = jax.random.key(0)
+data = {name: jax.random.normal(key, (6, 2)) for name in ("x", "y")}
+settings = dict(optimizer=adam(0.1), key=key, epochs=2, batch_size=4)
+model, losses = fit(
+    MLP.init(key, [2, 3, 2]), data, loss=lambda m, b: mse(m(b["x"]), b["y"]), **settings
+)
+print(*losses, *model.weights[0].ravel())
+"""
+
+
+def test_the_result_is_the_same_twice_and_in_any_process():
+    assert_same(train(*problem()), train(*problem()), rtol=1e-5)
+    results = []
+    for seed in "1", "2":
+        ran = subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            cwd=Path(__file__).parents[1],
+            env={"PYTHONHASHSEED": seed, "JAX_PLATFORMS": "cpu"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        results.append(np.array(ran.stdout.split(), float))
+    assert results[0].size == 8
+    np.testing.assert_allclose(*results, rtol=1e-5)
+
+
+def test_all_arrays_of_the_data_have_as_many_rows():
+    model, (x, y) = problem()
+    text = r"^all arrays of the data need as many rows; got \[9, 10\]$"
+    with pytest.raises(ValueError, match=text):
+        train(model, (x, y[:9]))
+
+
+@pytest.mark.parametrize("batch_size", [0, -2, 11])
+def test_a_batch_holds_some_of_the_rows(batch_size):
+    text = f"^a batch holds between 1 and 10 rows; got {batch_size}$"
+    with pytest.raises(ValueError, match=text):
+        train(*problem(), batch_size=batch_size)
