@@ -1,0 +1,122 @@
+"""Runs every check of the book, two side by side, and says how long each took.
+
+`test.py lint` runs those alone whose names are given. A part that fails does not stop
+the others; what depends on it is not run and counts as failed.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LOGS = ROOT / "_build" / "logs"
+HERE, COLAB = ".venv/bin/python", ".venv-colab/bin/python"
+PACKAGE = "-m pytest -q --ignore tests/book --ignore tests/browser"
+CHROMIUM = Path("/usr/bin/chromium")
+
+
+@dataclass
+class Part:
+    """One check: its commands, one after another, and the parts that go before it."""
+
+    says: str
+    commands: list[str]
+    after: tuple[str, ...] = ()
+
+
+PARTS = {
+    "build": Part("builds the book from cold", [f"{HERE} scripts/build.py"]),
+    "lint": Part(
+        "format, style and types",
+        [
+            f"{HERE} -m ruff format --check .",
+            f"{HERE} -m ruff check .",
+            f"{HERE} -m basedpyright blocks",
+        ],
+    ),
+    "package": Part("the package, shapes checked", [f"{HERE} {PACKAGE}"]),
+    "pages": Part(
+        "the built pages in Chromium",
+        [f"{HERE} -m pytest -q tests/browser"],
+        after=("build",),
+    ),
+    "book": Part(
+        "prose, chapters, planted faults", [f"{HERE} -m pytest -q tests/book"]
+    ),
+    "colab environment": Part(
+        "the versions of Colab", [f"{sys.executable} scripts/environment.py colab"]
+    ),
+    "colab": Part(
+        "the package and the chapters on the versions of Colab",
+        [f"{COLAB} {PACKAGE}", f"{COLAB} scripts/run_chapters.py"],
+        after=("colab environment",),
+    ),
+}
+
+
+def run(name: str) -> tuple[int, float]:
+    """Run one part into its log; its exit status and seconds."""
+    start, status = time.perf_counter(), 0
+    with (LOGS / f"{name.replace(' ', '-')}.log").open("w") as log:
+        for command in PARTS[name].commands:
+            status = subprocess.run(
+                command.split(), cwd=ROOT, stdout=log, stderr=subprocess.STDOUT
+            ).returncode
+            if status:
+                break
+    return status, time.perf_counter() - start
+
+
+def tell(name: str, status: int, seconds: float) -> None:
+    """Say how a part ended; where it failed, with all that it wrote."""
+    print(f"{'FAILED' if status else 'passed'}  {name} {seconds:.1f} s", flush=True)
+    if status:
+        print((LOGS / f"{name.replace(' ', '-')}.log").read_text(), flush=True)
+
+
+def run_all(names: list[str]) -> dict[str, tuple[str, float]]:
+    """Every part once those before it have passed; how each ended, and its seconds."""
+    ended: dict[str, tuple[str, float]] = {}
+    waiting, running = list(names), dict[Future, str]()
+    with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+        while waiting or running:
+            for name in list(waiting):
+                before = [part for part in PARTS[name].after if part in names]
+                if any(ended.get(part, ("passed",))[0] != "passed" for part in before):
+                    ended[name] = ("not run", 0.0)
+                    waiting.remove(name)
+                elif all(part in ended for part in before):
+                    running[pool.submit(run, name)] = name
+                    waiting.remove(name)
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for job in done:
+                name = running.pop(job)
+                status, seconds = job.result()
+                ended[name] = ("FAILED" if status else "passed", seconds)
+                tell(name, status, seconds)
+    return ended
+
+
+def main(names: list[str]) -> bool:
+    """Run the parts of these names, or all; whether one of them has not passed."""
+    if unknown := set(names) - PARTS.keys():
+        sys.exit(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}")
+    LOGS.mkdir(parents=True, exist_ok=True)
+    chosen = names or list(PARTS)
+    for name in chosen:
+        print(f"  {name:18} {PARTS[name].says}", flush=True)
+    ended = run_all(chosen)
+    print("\nhow long each part took")
+    for name in chosen:
+        print(f"  {name:18} {ended[name][1]:6.1f} s  {ended[name][0]}")
+    if "pages" in chosen and not CHROMIUM.exists():
+        print("Chromium is missing; install it with: apt-get install chromium")
+    return any(outcome != "passed" for outcome, _ in ended.values())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,79 @@
+"""Answers the exercises of one chapter with its own solutions, in its own cells.
+
+Called with the path of a chapter; writes {label: [open, answered]} as JSON, where both
+are lists of what `check` said: before the solution was run, and after it.
+"""
+
+import ast
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from chapters import Block, Chapter, parse_chapter
+
+
+def calls_check(cell: Block) -> bool:
+    calls = (n for n in ast.walk(ast.parse(cell.source)) if isinstance(n, ast.Call))
+    return any(getattr(call.func, "id", "") == "check" for call in calls)
+
+
+def exercises(chapter: Chapter) -> dict[str, list[Block]]:
+    """Per exercise the cells from it up to and with the one that checks it."""
+    found: dict[str, list[Block]] = {}
+    label = ""
+    for block in chapter.blocks:
+        if block.kind == "directive" and block.name == "exercise":
+            label = block.options.get("label", "")
+            found[label] = []
+        elif block.kind == "cell" and label:
+            found[label].append(block)
+            if calls_check(block):
+                label = ""
+    return found
+
+
+def verdicts(cell: Block, namespace: dict[str, Any]) -> list[str]:
+    """Run a cell, and give back what each `check` in it said: passed, open or wrong."""
+    check: Callable[..., Any] = namespace["check"]
+    said: list[str] = []
+
+    def listening(*args: Any, **named: Any) -> Any:
+        verdict = check(*args, **named)
+        said.append("passed" if verdict.passed else f"not passed: {verdict!r}")
+        return verdict
+
+    namespace["check"] = listening
+    exec(compile(cell.source, f"line {cell.line}", "exec"), namespace)
+    namespace["check"] = check
+    return said
+
+
+def run(chapter: Chapter) -> dict[str, list[list[str]]]:
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    checks = {
+        cells[-1].line: name for name, cells in exercises(chapter).items() if cells
+    }
+    found = {}
+    for cell in chapter.cells:
+        label = checks.get(cell.line)
+        if label is None:
+            exec(compile(cell.source, f"line {cell.line}", "exec"), namespace)
+            continue
+        answered = dict(namespace)
+        unanswered = verdicts(cell, namespace)
+        solution = chapter.solution(label)
+        exec(compile(solution, f"the solution of {label}", "exec"), answered)
+        found[label] = [unanswered, verdicts(cell, answered)]
+    return found
+
+
+if __name__ == "__main__":
+    os.environ |= {"MPLBACKEND": "agg", "JAX_PLATFORMS": "cpu"}
+    path = Path(sys.argv[1])
+    with contextlib.redirect_stdout(sys.stderr):
+        result = run(parse_chapter(path.stem, path.read_text("utf8")))
+    print(json.dumps(result))
