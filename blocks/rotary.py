@@ -38,7 +38,8 @@ def apply_rotary(
     $$ (a, b) \mapsto (a \cos\phi - b \sin\phi, \; a \sin\phi + b \cos\phi) $$
 
     `pairs="adjacent"` takes features 2i and 2i + 1, as the paper does;
-    `pairs="halves"` takes i and i + m, as Llama does, where m is the number of angles.
+    `pairs="halves"` takes i and i + m, as most programs for Llama do, where m is the
+    number of angles.
     With fewer angles than h/2 the first 2m features turn and the others pass. A head
     axis in `x` needs one in `angles`: `x` (b, t, n, h) with `angles[:, :, None]`. The
     product is taken in float32 or wider and has the dtype of `x`. More angles than
