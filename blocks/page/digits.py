@@ -7,6 +7,13 @@ from typing import Any
 import numpy as np
 
 
+class Printed(str):
+    """A number that displays as it was written, without quotes."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 class Digits(list):
     """Nested numbers that display as they are read: one row to a line, in columns."""
 
@@ -42,7 +49,9 @@ def confirm(value: Any, expected: Any) -> Any:
         if not _reads_as(got, number):
             where = f"at {list(index)}: " if index else ""
             raise AssertionError(f"{where}computed {got!r}, expected {number}")
-    return Digits(expected) if isinstance(expected, list | tuple) else expected
+    if isinstance(expected, list | tuple):
+        return Digits(expected)
+    return Printed(expected) if isinstance(expected, str) else expected
 
 
 def _reads_as(got: Any, printed: Any) -> bool:

@@ -73,3 +73,7 @@ def test_a_notebook_uses_the_layout_of_rows():
     from IPython.lib.pretty import pretty
 
     assert pretty(confirm([[1], [20]], [[1], [20]])) == "[[ 1],\n [20]]"
+
+
+def test_a_number_with_a_zero_at_its_end_displays_without_quotes():
+    assert repr(confirm(0.501, "0.50")) == "0.50"
