@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, ScalarLike, Shaped
 from blocks.cache import KVCache
 from blocks.masks import causal_mask, require_fit, require_mask
 from blocks.module import module, static
-from blocks.numerics import upcast
+from blocks.numerics import require_floating, upcast
 from blocks.rotary import apply_rotary, rotary_angles
 
 
@@ -137,6 +137,7 @@ class MultiHeadAttention:
         )
 
     def _project(self, x, w, b):
+        require_floating(x)
         y = jnp.einsum("...td,dnh->...tnh", x, w)
         return y if b is None else y + b
 

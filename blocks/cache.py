@@ -46,7 +46,12 @@ class KVCache:
         number, slots beyond the capacity raise ValueError; where it is an array, and
         may be traced, a row with a slot outside the cache becomes NaN throughout.
         """
-        b, t = k.shape[:2]
+        (b, _, *heads), t = self.k.shape, k.shape[1]
+        if not k.shape == v.shape == (b, t, *heads):
+            raise ValueError(
+                f"the cache holds (b, c, g, h) = {self.k.shape}; "
+                f"got keys {k.shape} and values {v.shape}"
+            )
         if isinstance(start, int) and not 0 <= start <= self.capacity - t:
             raise ValueError(
                 f"slots must lie within the capacity {self.capacity}; "

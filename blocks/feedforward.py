@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from blocks.activations import activate
 from blocks.module import module, static
+from blocks.numerics import require_floating
 
 
 def _affine(
@@ -20,6 +21,7 @@ def _affine(
     b: Float[Array, "o"] | None = None,
 ) -> Float[Array, "*batch o"]:
     """`x @ w`, plus `b` where there is one."""
+    require_floating(x)
     return x @ w if b is None else x @ w + b
 
 
@@ -73,7 +75,6 @@ def gated_hidden_size(f: int, *, multiple: int = 1) -> int:
     """The hidden size that gives a gated layer the parameters of one with two matrices.
 
     Three matrices in place of two, so two thirds of `f`, rounded up to a `multiple`.
-
     Shazeer (2020), section 2.
     """
     return math.ceil(2 * f / (3 * multiple)) * multiple

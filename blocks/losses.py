@@ -39,9 +39,21 @@ def cross_entropy(
     N counts the targets where `mask` is True, so padding does not dilute the mean;
     with none the loss is 0. In float32 or wider. The targets stand where the logits
     do: the task shifts them, once. A target outside the vocabulary gives NaN, unless
-    the mask hides it.
+    the mask hides it. Shapes that do not fit and a mask that is not boolean raise
+    ValueError.
     """
     wide = upcast(logits)
+    shapes = {
+        targets.shape,
+        wide.shape[:-1],
+        targets.shape if mask is None else mask.shape,
+    }
+    if len(shapes) > 1 or (mask is not None and mask.dtype != jnp.bool_):
+        raise ValueError(
+            "targets and a boolean mask have the shape of the logits without the last "
+            f"axis, {wide.shape[:-1]}; got {targets.shape} and "
+            + ("no mask" if mask is None else f"{mask.shape} {mask.dtype}")
+        )
     inside = (targets >= 0) & (targets < wide.shape[-1])
     column = jnp.where(inside, targets, 0)[..., None]
     chosen = jnp.take_along_axis(wide, column, axis=-1)[..., 0]

@@ -58,6 +58,8 @@ def positions_of(real: Bool[Array, "*batch s"]) -> Int[Array, "*batch s"]:
     With padding on the left a token's position is not its index. `real` is True at
     the tokens that are not padding, wherever the padding stands.
     """
+    if real.dtype != jnp.bool_:
+        raise ValueError(f"real must be boolean, True = not padding; got {real.dtype}")
     before = jnp.cumsum(real, axis=-1, dtype=jnp.int32) - 1
     return jnp.where(real, before, 0)
 

@@ -10,8 +10,18 @@ from jaxtyping import Array, Float
 T = TypeVar("T")
 
 
+def require_floating(x: Array) -> None:
+    """Raise ValueError for integers: results in their dtype would be cut."""
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        raise ValueError(f"blocks compute with floating numbers; got {x.dtype}")
+
+
 def upcast(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """`x` in float32, or unchanged where it is wider: sums need the digits."""
+    """`x` in float32, or unchanged where it is wider: sums need the digits.
+
+    Numbers that are not floating raise ValueError.
+    """
+    require_floating(x)
     return x.astype(jnp.promote_types(x.dtype, jnp.float32))
 
 

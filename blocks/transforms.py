@@ -155,13 +155,18 @@ def add_decay(decay: ScalarLike | Schedule, *, mask: Mask | None = None) -> Tran
 def clip_by_global_norm(limit: ScalarLike) -> Transform:
     """Scale all updates together so that their joint norm is at most `limit`.
 
+    An infinite limit changes nothing; one that is not positive raises ValueError.
+
     Pascanu, Mikolov and Bengio (2013), algorithm 1.
     """
+
+    if isinstance(limit, int | float) and not limit > 0:
+        raise ValueError(f"a limit of the norm is positive; got {limit}")
 
     def update(updates, state, params=None):
         squares = [jnp.sum(upcast(u) ** 2) for u in jax.tree.leaves(updates)]
         norm = jnp.sqrt(sum(squares))
-        factor = limit / jnp.maximum(norm, limit)
+        factor = jnp.where(norm > limit, limit / norm, 1.0)
         return jax.tree.map(lambda u: (u * factor).astype(u.dtype), updates), state
 
     return Transform(lambda params: (), update)

@@ -234,3 +234,10 @@ def test_a_mask_over_the_cache_names_every_axis(key, start):
     for shape in (4, 2, CAPACITY), (2, CAPACITY - 1):
         with pytest.raises(ValueError, match=r"^mask must be \(t, s\) or name every"):
             layer.extend(x, cache, start, mask=jnp.ones(shape, bool))
+
+
+def test_keys_for_another_batch_or_other_heads_are_refused():
+    cache = KVCache.init(2, 6, 2, 4)
+    one_row = jnp.ones((1, 2, 2, 4))
+    with pytest.raises(ValueError, match=r"holds \(b, c, g, h\) = \(2, 6, 2, 4\); got"):
+        cache.write(one_row, one_row, 0)

@@ -46,6 +46,7 @@ INTERNAL = {
     "Mask": "a name for a type in signatures",
     "Schedule": "a name for a type in signatures",
     "T": "a type variable",
+    "require_floating": "a check that every block makes",
     "require_fit": "a check that the forms of attention share",
     "require_mask": "a check that the forms of attention share",
 }

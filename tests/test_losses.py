@@ -147,3 +147,15 @@ def test_mse_compares_arrays_of_one_shape():
     with pytest.raises(ValueError, match=text):
         # The shape checks of these tests would refuse before the function can.
         inspect.unwrap(mse)(jnp.ones((3, 1)), jnp.ones(3))
+
+
+@pytest.mark.parametrize("mask", [jnp.ones((2, 1, 1, 3), bool), jnp.ones((2, 3))])
+def test_a_mask_that_would_broadcast_or_is_not_boolean_is_refused(mask):
+    logits, targets = jnp.zeros((2, 3, 5)), jnp.zeros((2, 3), int)
+    with pytest.raises(ValueError, match=r"axis, \(2, 3\); got \(2, 3\) and \(2"):
+        inspect.unwrap(cross_entropy)(logits, targets, mask=mask)
+
+
+def test_targets_that_would_broadcast_are_refused():
+    with pytest.raises(ValueError, match=r"got \(1, 3\) and no mask"):
+        inspect.unwrap(cross_entropy)(jnp.zeros((2, 3, 5)), jnp.zeros((1, 3), int))

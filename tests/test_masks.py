@@ -1,3 +1,5 @@
+import inspect
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -112,3 +114,8 @@ def test_a_window_holds_at_least_the_token_itself(window):
 def test_a_mask_of_torch_that_adds_to_the_scores_is_refused(dtype):
     with pytest.raises(ValueError, match=f"^a mask must be boolean; got {dtype}$"):
         from_torch_mask(jnp.zeros((2, 2), dtype))
+
+
+def test_positions_are_counted_over_booleans_alone():
+    with pytest.raises(ValueError, match="real must be boolean.*got int32"):
+        inspect.unwrap(positions_of)(jnp.array([[0, 7, 9]]))

@@ -196,3 +196,9 @@ def test_layer_norm_adds_its_bias_last(key):
     norm = LayerNorm(scale=GAIN, bias=BIAS)
     without = LayerNorm(scale=GAIN, bias=jnp.zeros(5))
     np.testing.assert_allclose(norm(x), without(x) + BIAS, atol=1e-6)
+
+
+def test_the_layers_begin_with_one_eps():
+    scale = jnp.ones(2)
+    assert RMSNorm(scale=scale).eps == RMSNorm.init(2).eps == 1e-5
+    assert LayerNorm(scale=scale, bias=scale).eps == LayerNorm.init(2).eps == 1e-5

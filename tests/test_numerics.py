@@ -1,3 +1,5 @@
+import inspect
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -95,3 +97,8 @@ def test_cast_works_on_traced_leaves(key):
 def test_cast_to_a_dtype_that_is_not_floating_is_refused(dtype, name):
     with pytest.raises(ValueError, match=f"^cast needs a floating dtype; got {name}$"):
         cast(jnp.ones(2), dtype)
+
+
+def test_upcast_refuses_what_is_not_floating():
+    with pytest.raises(ValueError, match="with floating numbers; got int32"):
+        inspect.unwrap(upcast)(jnp.array([3, 4]))

@@ -215,3 +215,15 @@ def test_decay_needs_the_parameters():
     text = r"^weight decay needs params: update\(grads, state, params\)$"
     with pytest.raises(ValueError, match=text):
         decay.update(jnp.ones(2), decay.init(jnp.ones(2)))
+
+
+def test_an_infinite_limit_clips_nothing():
+    updates = {"w": jnp.array([3.0, -4.0])}
+    clipped, _ = clip_by_global_norm(jnp.inf).update(updates, ())
+    np.testing.assert_array_equal(clipped["w"], updates["w"])
+
+
+def test_a_limit_must_be_positive():
+    for limit in (0.0, -1.0):
+        with pytest.raises(ValueError, match="limit of the norm is positive; got"):
+            clip_by_global_norm(limit)

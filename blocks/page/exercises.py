@@ -54,6 +54,8 @@ def check(
     measured at the largest number of the block's array; the rest must be equal.
     Whatever `answer` does is reported and never raised; the block's code is not shown.
     """
+    if cases < 1:
+        raise ValueError(f"check needs at least one case; got {cases}")
     name = getattr(answer, "__name__", "your function")
     still_open = Verdict("open", f"Not answered yet: fill in {name}, then check again.")
     if answer is None or answer is Ellipsis:

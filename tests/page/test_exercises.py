@@ -265,3 +265,8 @@ def test_the_notebook_shows_one_paragraph_that_says_it_in_words(answer, kind):
     paragraph = ElementTree.fromstring(verdict._repr_html_())
     assert paragraph.get("class") == f"check check-{kind}"
     assert paragraph.text == verdict.message
+
+
+def test_no_case_is_no_check():
+    with pytest.raises(ValueError, match="at least one case; got 0"):
+        check(jnp.sin, jnp.sin, lambda key: (jnp.ones(2),), cases=0)
