@@ -1,0 +1,21 @@
+"""The rules by theme; importing this package registers them all."""
+
+from blocks.live.registry import RULES
+from blocks.live.rules import (
+    control,
+    elementwise,
+    indexing,
+    reductions,
+    shapes,
+    sorting,
+)
+
+__all__ = [
+    "RULES",
+    "control",
+    "elementwise",
+    "indexing",
+    "reductions",
+    "shapes",
+    "sorting",
+]
