@@ -70,7 +70,9 @@ def kind_of(name: str, parts: list[Artist], shape: tuple[int, ...]) -> str:
     elif isinstance(first, Text):
         kind, fits = "text", shape == () and bool(FIELD.search(first.get_text()))
     else:
-        raise ValueError(f"a live figure cannot move the {type(first).__name__} {name!r}")
+        raise ValueError(
+            f"a live figure cannot move the {type(first).__name__} {name!r}"
+        )
     if not fits:
         raise ValueError(
             f"the result {name!r} of shape {shape} does not fit its {kind}; "

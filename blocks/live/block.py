@@ -1,7 +1,6 @@
 """Translates the equations of a jaxpr, one after the other."""
 
 import collections
-import linecache
 import os
 from typing import Any
 
@@ -11,26 +10,19 @@ from jax.extend import core
 
 from blocks.live.registry import RULES
 from blocks.live.values import ARRAYS, Value
-from blocks.live.writer import Writer
+from blocks.live.writer import Place, Writer
 
 LIBRARIES = os.path.dirname(os.path.dirname(jax.__file__)) + os.sep
+TRANSLATOR = os.path.dirname(__file__) + os.sep
 
 
-def source_line(equation: Any) -> tuple[str, int] | None:
-    """File and line of the user's own code that an equation came from."""
+def source_line(equation: Any) -> Place | None:
+    """The line of the user's own code that an equation came from."""
     traceback = equation.source_info.traceback
     for frame in traceback.frames if traceback else ():
-        inside = (
-            frame.file_name.startswith(LIBRARIES) or "blocks/live" in frame.file_name
-        )
-        if not inside:
-            return frame.file_name, frame.line_num
+        if not frame.file_name.startswith((LIBRARIES, TRANSLATOR)):
+            return Place(frame.file_name, frame.line_num)
     return None
-
-
-def _comment(equation: Any) -> str:
-    place = source_line(equation)
-    return linecache.getline(*place).strip() if place else ""
 
 
 def _draws(equation: Any) -> bool:
@@ -40,9 +32,11 @@ def _draws(equation: Any) -> bool:
         for j in equation.params.values()
         if isinstance(j, core.ClosedJaxpr | core.Jaxpr)
     ]
-    return equation.primitive.name.startswith("random_") or any(
-        _draws(e) for jaxpr in inner for e in jaxpr.eqns
+    keys = any(
+        jax.dtypes.issubdtype(v.aval.dtype, jax.dtypes.prng_key)
+        for v in (*equation.invars, *equation.outvars)
     )
+    return keys or any(_draws(e) for jaxpr in inner for e in jaxpr.eqns)
 
 
 def inner_values(w: Writer, jaxpr: Any, args: list[Value]) -> list[Value]:
@@ -74,24 +68,36 @@ def block(w: Writer, jaxpr: Any, consts: Any, args: list[Value]) -> list[Value]:
             values[variable] = w.constant(np.asarray(known[variable]))
         return values[variable]
 
+    made_by = {}  # what follows from constants alone, by the equation that makes it
+
+    def fixed(variable):
+        if isinstance(variable, core.Literal):
+            return True
+        return variable in known or variable in made_by
+
+    def concrete(variable):
+        if isinstance(variable, core.Literal):
+            return variable.val
+        if variable not in known:
+            maker = made_by[variable]
+            made = maker.primitive.bind(*map(concrete, maker.invars), **maker.params)
+            several = maker.primitive.multiple_results
+            known.update(zip(maker.outvars, made if several else [made], strict=True))
+        return known[variable]
+
     for equation in jaxpr.eqns:
         inputs = equation.invars
-        if _draws(equation) and all(
-            isinstance(v, core.Literal) or v in known for v in inputs
-        ):
-            concrete = [
-                v.val if isinstance(v, core.Literal) else known[v] for v in inputs
-            ]
-            drawn = equation.primitive.bind(*concrete, **equation.params)
-            several = equation.primitive.multiple_results
-            known |= zip(equation.outvars, drawn if several else [drawn], strict=True)
-            continue
-        outer_comment, w.comment = w.comment, _comment(equation) or w.comment
+        if all(map(fixed, inputs)):
+            made_by |= dict.fromkeys(equation.outvars, equation)
+            if _draws(equation):
+                concrete(equation.outvars[0])
+                continue
+        outer, w.place = w.place, source_line(equation) or w.place
         results = _apply(w, equation, [read(v) for v in inputs])
         for variable, value in zip(equation.outvars, results, strict=True):
             again = reads[variable] > 1 and not value.free
             values[variable] = w.store(value, _hint(equation)) if again else value
-        w.comment = outer_comment
+        w.place = outer
     return [read(v) for v in jaxpr.outvars]
 
 
@@ -101,12 +107,8 @@ def _hint(equation: Any) -> str:
 
 
 def _apply(w: Writer, equation: Any, args: list[Value]) -> list[Value]:
-    name, place = equation.primitive.name, source_line(equation)
-    where = (
-        f" ({os.path.basename(place[0])}, line {place[1]}: {_comment(equation)})"
-        if place
-        else ""
-    )
+    name = equation.primitive.name
+    where = f" ({w.place})" if w.place else ""
     if name not in RULES:
         raise NotImplementedError(
             f"a live figure cannot run the primitive {name!r} yet{where}: write the "

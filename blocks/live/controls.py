@@ -1,6 +1,7 @@
 """What the reader of a live figure can move: sliders, choices and switches."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,9 +21,9 @@ class Slider:
     low < high, and for `log` with numbers that are not positive.
     """
 
-    low: float
-    high: float
-    value: float
+    low: int | float
+    high: int | float
+    value: int | float
     label: str = ""
     unit: str = ""
     step: float = 0.0
@@ -42,7 +43,7 @@ class Slider:
     def whole(self) -> bool:
         return all(isinstance(n, int) for n in (self.low, self.high, self.value))
 
-    def ends(self) -> list[float]:
+    def ends(self) -> list[int | float]:
         """The values at which a figure is tried when it is made."""
         return [self.low, self.high]
 
@@ -50,7 +51,9 @@ class Slider:
         """`value` as this slider holds it; ValueError where it cannot be reached."""
         number = float(value)
         if not self.low <= number <= self.high:  # also where it is NaN
-            raise ValueError(f"must lie between {self.low} and {self.high}; got {value}")
+            raise ValueError(
+                f"must lie between {self.low} and {self.high}; got {value}"
+            )
         if self.whole and number != int(number):
             raise ValueError(f"must be a whole number; got {value}")
         return int(number) if self.whole else number
@@ -73,13 +76,16 @@ class Choice:
     Raises ValueError where `value` is none of the options or an option stands twice.
     """
 
-    options: tuple[str, ...]
+    options: Sequence[str]
     value: str
     label: str = ""
 
     def __post_init__(self):
         object.__setattr__(self, "options", tuple(self.options))
-        if len(set(self.options)) != len(self.options) or self.value not in self.options:
+        if (
+            len(set(self.options)) != len(self.options)
+            or self.value not in self.options
+        ):
             raise ValueError(
                 "a choice needs different options and begins at one of them; "
                 f"got {self.options} and {self.value!r}"

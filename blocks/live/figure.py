@@ -77,7 +77,10 @@ class Live(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         bundle = super()._repr_mimebundle_(**kwargs)
         data, *metadata = bundle if isinstance(bundle, tuple) else (bundle,)
-        data = dict(data or {}) | {"text/plain": self._alt, "text/html": self.page_html()}
+        data = dict(data or {}) | {
+            "text/plain": self._alt,
+            "text/html": self.page_html(),
+        }
         return (data, *metadata) if metadata else data
 
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from blocks.live.block import block
 from blocks.live.rules import RULES
-from blocks.live.values import Value, held, rounded
+from blocks.live.values import ARRAYS, Value, held, rounded
 from blocks.live.writer import RESERVED, Writer
 
 __all__ = ["RULES", "to_javascript"]
@@ -39,6 +39,10 @@ def _arguments(jaxpr: Any, names: list[str]) -> tuple[list[Value], list[str]]:
             lines.append(f"{local} = Boolean({local});")
         elif not shape:
             lines.append(f"{local} = {rounded(local, dtype)};")
+        elif variable.aval.size != 1:
+            lines.append(f"{local} = {ARRAYS[dtype]}.from({local});")
+        else:
+            lines.append(f"[{local}] = {local};")
         values.append(held(local, shape, dtype))
     return values, lines
 
@@ -72,7 +76,7 @@ def to_javascript(
     for line in lines:
         w.put(line)
     values = block(w, closed.jaxpr, closed.consts, args)
-    w.comment = ""
+    w.place = None
     outputs = ", ".join(
         f"{name}: {value.only() if value.size == 1 else w.variable(value)}"
         for name, value in zip(sorted(shapes), values, strict=True)

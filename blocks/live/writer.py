@@ -1,8 +1,11 @@
 """Writes the lines of one JavaScript function."""
 
 import contextlib
+import linecache
 import math
+import os
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,22 +17,37 @@ RESERVED = frozenset(
     "else enum eval export extends false finally for function if implements import in "
     "instanceof interface let new null package private protected public return static "
     "super switch this throw true try typeof var void while with yield NaN Infinity "
-    "Math Number Array Object undefined run".split()
+    "Math Number Array Object undefined run s x y c best one two".split()
 )
+
+
+class Place(NamedTuple):
+    """A line of Python."""
+
+    file: str
+    line: int
+
+    def text(self) -> str:
+        return linecache.getline(self.file, self.line).strip()
+
+    def __str__(self) -> str:
+        return f"{os.path.basename(self.file)}, line {self.line}: {self.text()}"
 
 
 class Writer:
     """Lines, names and constants of the function that is being written.
 
-    `comment` is what stands above the next line, if it is not what stands there already.
+    `place` is the line of Python that is being translated. With `comments` it stands
+    above what came from it.
     """
 
     def __init__(self, taken: Sequence[str] = (), *, comments: bool = False):
         self.lines: list[str] = []
         self.constants: dict[tuple, tuple[str, str]] = {}
         self.helpers: set[str] = set()
-        self.comment = self._written_comment = ""
+        self.place: Place | None = None
         self._comments = comments
+        self._comment = ""
         self._indent = "  "
         self._names = set(taken) | RESERVED
         self._count = 0
@@ -42,9 +60,10 @@ class Writer:
                 return name
 
     def put(self, line: str) -> None:
-        if self._comments and self.comment not in ("", self._written_comment):
-            self.lines.append(f"{self._indent}// {self.comment}")
-            self._written_comment = self.comment
+        comment = self.place.text() if self._comments and self.place else ""
+        if comment not in ("", self._comment):
+            self.lines.append(f"{self._indent}// {comment}")
+            self._comment = comment
         self.lines.append(self._indent + line)
 
     @contextlib.contextmanager

@@ -96,6 +96,7 @@ COMBINED = {
     "scatter": "{new}",
     "scatter-add": "{old} + {new}",
     "scatter_add": "{old} + {new}",
+    "scatter-sub": "{old} - {new}",
     "scatter-mul": "{old} * {new}",
     "scatter_mul": "{old} * {new}",
     "scatter-min": "Math.min({old}, {new})",
@@ -117,9 +118,11 @@ def _scatter(w: Writer, equation: Any, args: list[Value]) -> list[Value]:
     windows = dict(
         zip(kept, (new.shape[k] for k in numbers.update_window_dims), strict=True)
     )
-    copy = w.store(a, "scattered")
-    if copy.size == 1:
-        raise NotImplementedError("scatter into a single element")
+    if a.size == 1:  # a number, which has to be a variable to be written
+        copy = held(w.name("scattered"), a.shape, dtype)
+        w.put(f"let {copy.name} = {a.only()};")
+    else:
+        copy = w.store(a, "scattered")
     indices, head = w.loops(new.shape)
     rows = [i for k, i in enumerate(indices) if k not in numbers.update_window_dims]
     inside = dict(
@@ -139,8 +142,8 @@ def _scatter(w: Writer, equation: Any, args: list[Value]) -> list[Value]:
                 tests.append(f"{start} >= 0 && {start} <= {last}")
             index = start if index == "0" else f"{start} + {index}"
         full.append(index)
-    place = f"{copy.name}[{flat(full, a.shape)}]"
+    place = copy.name if a.size == 1 else f"{copy.name}[{flat(full, a.shape)}]"
     value = COMBINED[equation.primitive.name].format(old=place, new=new.at(indices))
     test = f"if ({' && '.join(tests)}) " if tests else ""
     w.put(f"{head}{test}{place} = {value};")
-    return [held(copy.name, a.shape, dtype)]
+    return [copy]

@@ -140,6 +140,30 @@ def _stack(w: Writer, equation: Any, args: list[Value]) -> list[Value]:
     return one(equation, at)
 
 
+@rule("unstack")
+def _unstack(w: Writer, equation: Any, args: list[Value]) -> list[Value]:
+    a, axis = w.keep(args[0]), equation.params["axis"]
+    return [
+        Value(
+            variable.aval.shape,
+            a.dtype,
+            lambda i, k=k: a.at([*i[:axis], str(k), *i[axis:]]),
+            free=True,
+        )
+        for k, variable in enumerate(equation.outvars)
+    ]
+
+
+@rule("tile")
+def _tile(w: Writer, equation: Any, args: list[Value]) -> list[Value]:
+    a = w.keep(args[0])
+
+    def at(i):
+        return a.at([f"{grouped(k)} % {n}" for k, n in zip(i, a.shape, strict=True)])
+
+    return one(equation, at, free=True)
+
+
 @rule("pad")
 def _pad(w: Writer, equation: Any, args: list[Value]) -> list[Value]:
     a, filling = w.keep(args[0]), w.keep(args[1])
@@ -148,7 +172,7 @@ def _pad(w: Writer, equation: Any, args: list[Value]) -> list[Value]:
     def at(indices):
         inner, tests = [], []
         for i, n, (low, high, gap) in zip(indices, a.shape, config, strict=True):
-            index = shifted(i, -low)
+            index = shifted(i, -int(low))
             if gap:
                 tests.append(f"({index}) % {gap + 1} === 0")
                 index = f"({index}) / {gap + 1}"

@@ -11,14 +11,15 @@ def _ordered(
     w: Writer,
     equation: Any,
     keys: list[Value],
-    values: list[Value],
+    values: list[Value | None],
     axis: int,
     *,
     down: bool,
 ) -> list[Value]:
     """Rows of `values` in the order of `keys`; a value of None is the place itself.
 
-    Equal keys keep their order. NaN counts as the largest number.
+    Equal keys keep their order. NaN counts as the largest number; downwards, as in
+    `top_k`, 0 comes before -0.
     """
     shape = keys[0].shape
     results = []
@@ -31,18 +32,20 @@ def _ordered(
     def along(index):
         return [*indices[:axis], index, *indices[axis + 1 :]]
 
-    sign = "-" if down else ""
+    sign, equal = ("-", "1 / x - 1 / y") if down else ("", "0")
     tests = []
     for key in keys:
-        x, y = key.at(along("a")), key.at(along("b"))
+        x, y = key.at(along("one")), key.at(along("two"))
         tests.append(
             f"{{ const x = {x}, y = {y}; const c = x !== x ? (y !== y ? 0 : 1) : "
-            f"y !== y ? -1 : x < y ? -1 : x > y ? 1 : 0; if (c) return {sign}c; }}"
+            f"y !== y ? -1 : x < y ? -1 : x > y ? 1 : {equal}; if (c) return {sign}c; }}"
         )
     order, k = w.name("order"), w.name("k")
     with w.braces(head.rstrip() if head else ""):
-        w.put(f"const {order} = Array.from({{ length: {shape[axis]} }}, (_, a) => a);")
-        w.put(f"{order}.sort((a, b) => {{ {' '.join(tests)} return 0; }});")
+        w.put(
+            f"const {order} = Array.from({{ length: {shape[axis]} }}, (_, one) => one);"
+        )
+        w.put(f"{order}.sort((one, two) => {{ {' '.join(tests)} return 0; }});")
         writes = ""
         for (name, target, _), value in zip(results, values, strict=True):
             place = f"{order}[{k}]"
