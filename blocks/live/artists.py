@@ -14,14 +14,13 @@ An artist whose `gid` is the name of a result shows that result. What it takes:
 | text | one number, in the place of the `{}` or `{:.2f}` in its text |
 """
 
-import base64
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from matplotlib.artist import Artist
-from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
@@ -30,7 +29,7 @@ from matplotlib.patches import FancyArrowPatch, Rectangle
 from matplotlib.text import Text
 
 PART = re.compile(r"(.*)\[(\d+)\]")
-FIELD = re.compile(r"\{(?::\.(\d+)([fg]))?\}")
+FIELD = re.compile(r"\{(\w*)(?::(\.\d+[fg]))?\}")
 
 
 def name_parts(parts: Iterable[Artist], gid: str) -> None:
@@ -66,9 +65,9 @@ def kind_of(name: str, parts: list[Artist], shape: tuple[int, ...]) -> str:
     elif isinstance(first, PathCollection):
         kind, fits = "points", shape == (len(first.get_offsets()), 2)
     elif isinstance(first, PolyCollection):
-        kind, fits = "band", shape == (len(_band_x(first)), 2)
+        kind, fits = "band", shape == (len(band_x(first)), 2)
     elif isinstance(first, Text):
-        kind, fits = "text", shape == () and bool(FIELD.search(first.get_text()))
+        kind, fits = "text", shape == () and bool(FIELD.search(template(first)))
     else:
         raise ValueError(
             f"a live figure cannot move the {type(first).__name__} {name!r}"
@@ -92,7 +91,7 @@ def _line_kind(line: Line2D, shape: tuple[int, ...]) -> tuple[str, bool]:
     return "line", len(shape) == 2 and shape[1] == 2
 
 
-def _band_x(band: PolyCollection) -> np.ndarray:
+def band_x(band: PolyCollection) -> np.ndarray:
     """The x over which `fill_between` drew: there and back, and one corner at each end."""
     vertices = np.asarray(band.get_paths()[0].vertices)
     return vertices[1 : (len(vertices) - 1) // 2, 0]
@@ -112,91 +111,54 @@ def show(kind: str, parts: list[Artist], value: np.ndarray) -> None:
     elif kind == "points":
         first.set_offsets(value)
     elif kind == "band":
-        x = _band_x(first)
+        x = band_x(first)
         there, back = np.stack([x, value[:, 0]], 1), np.stack([x, value[:, 1]], 1)[::-1]
         first.set_verts([np.concatenate([back[-1:], there, back[:1], back])])
     elif kind == "bars":
         for bar, length in zip(parts, value, strict=True):
-            (bar.set_height if _upright(parts) else bar.set_width)(length)
+            (bar.set_height if upright(parts) else bar.set_width)(length)
     elif kind == "arrow":
         first.set_positions(value[:2], value[2:])
     elif kind == "image":
         first.set_data(value)
     elif kind == "text":
-        first.set_text(_filled(first.get_text(), float(value)))
+        first.set_text(fill(template(first), {"": value}))
 
 
-def _upright(bars: list[Any]) -> bool:
+def upright(bars: list[Any]) -> bool:
     return len({bar.get_x() for bar in bars}) > 1 or len(bars) == 1
 
 
-def _filled(template: str, number: float) -> str:
-    return FIELD.sub(lambda m: format(number, m[0][2:-1] or ".4g"), template)
+_templates: WeakKeyDictionary[Text, str] = WeakKeyDictionary()
 
 
-def describe(kind: str, parts: list[Artist], value: np.ndarray) -> dict[str, Any]:
-    """What the page needs to move these artists, as JSON. The figure must be drawn."""
-    first: Any = parts[0]
-    told: dict[str, Any] = {"kind": kind}
-    if kind == "text":
-        return told  # its template is added before it is filled
-    told |= {"x": axis_map(first.axes, "x"), "y": axis_map(first.axes, "y")}
-    if kind == "line" and value.ndim == 1:
-        told["xs"] = _on_page(told["x"], first.get_xdata())
-    elif kind == "band":
-        told["xs"] = _on_page(told["x"], _band_x(first))
-    elif kind == "bars":
-        told["upright"] = _upright(parts)
-        base = first.get_y() if told["upright"] else first.get_x()
-        told["base"] = _on_page(told["y" if told["upright"] else "x"], [base])[0]
-    elif kind == "points":
-        told["points"] = len(value)
-    elif kind == "image":
-        told |= _describe_image(first, value)
-    return told
+def template(text: Text) -> str:
+    """What a text said before its first filling."""
+    return _templates.setdefault(text, text.get_text())
 
 
-def axis_map(ax: Axes, which: str) -> list[Any]:
-    """[a, b, log]: the SVG's coordinate is a * u + b, u the number or its log10."""
-    scale = getattr(ax, f"get_{which}scale")()
-    if scale not in ("linear", "log"):
-        raise ValueError(f"a live axis is linear or logarithmic; got {scale!r}")
-    low, high = getattr(ax, f"get_{which}lim")()
-    box, unit = ax.bbox, 72 / ax.figure.dpi
-    start, end = (box.x0, box.x1) if which == "x" else (box.y0, box.y1)
-    if which == "y":  # SVG counts downwards
-        start, end = ax.figure.bbox.height - start, ax.figure.bbox.height - end
-    u, v = np.log10([low, high]) if scale == "log" else (low, high)
-    a = (end - start) * unit / (v - u)
-    return [float(f"{a:.8g}"), float(f"{start * unit - a * u:.8g}"), scale == "log"]
+def fill(template: str, values: Mapping[str, Any]) -> str:
+    """The template with a value in the place of each `{name}` or `{name:.2f}`."""
+
+    def text(match):
+        value = values[match[1]]
+        if isinstance(value, str | bool):
+            return str(value)
+        return format(float(value), match[2] or ".4g")
+
+    return FIELD.sub(text, template)
 
 
-def _on_page(axis: list[Any], numbers: Any) -> list[float]:
-    a, b, log = axis
-    numbers = np.asarray(numbers, float)
-    return np.round(a * (np.log10(numbers) if log else numbers) + b, 2).tolist()
-
-
-def _describe_image(image: AxesImage, value: np.ndarray) -> dict[str, Any]:
-    ax = image.axes
-    low, high = image.get_clim()
-    table = (image.cmap(np.arange(256))[:, :3] * 255).round().astype(np.uint8)
-    left, right, bottom, top = image.get_extent()
-    return {
-        "size": list(value.shape[::-1]),
-        "limits": [float(low), float(high)],
-        "colours": base64.b64encode(table.tobytes()).decode(),
-        "box": [left, right, top, bottom],
-        "upside": image.origin == "lower",
-        "names": [ax.get_ylabel(), ax.get_xlabel()],
-        "labels": [
-            _labels(axis.get_ticklabels(), n)
-            for axis, n in zip((ax.yaxis, ax.xaxis), value.shape, strict=True)
-        ],
-    }
-
-
-def _labels(ticks: list[Text], count: int) -> list[str]:
-    """The words at the ticks, if there is one for each row or column."""
-    words = [tick.get_text() for tick in ticks]
-    return words if len(words) == count else []
+def check_pairs(
+    results: set[str], parts: set[str], controls: set[str], summary: str
+) -> None:
+    """Raise ValueError unless every result is seen or said, and every artist moved."""
+    said = {name for name, _ in FIELD.findall(summary)}
+    if unknown := sorted(said - results - controls):
+        raise ValueError(f"the summary names {', '.join(unknown)}, which is no result")
+    if unseen := sorted(results - parts - said):
+        raise ValueError(
+            f"no artist has the gid {', '.join(unseen)}, and the summary does not say it"
+        )
+    if still := sorted(parts - results):
+        raise ValueError(f"no result moves the artist {', '.join(still)}")

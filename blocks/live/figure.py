@@ -3,7 +3,6 @@
 import html
 import inspect
 import json
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,10 @@ from matplotlib.figure import Figure
 from blocks.live import artists
 from blocks.live.controls import Control
 from blocks.live.program import to_javascript
+from blocks.live.told import describe
 from blocks.page.pictures import themed_svg
 
 View = Callable[..., Mapping[str, Any]]
-PLACE = re.compile(r"\{(\w+)(?::\.\d+[fg])?\}")
 
 
 class Live(anywidget.AnyWidget):
@@ -113,7 +112,7 @@ def live(
     program = to_javascript(view, example)
     parts = artists.find(fig)
     results = _results(view, controls, defaults)
-    _check_results(set(results), set(parts), set(controls), summary)
+    artists.check_pairs(set(results), set(parts), set(controls), summary)
     told = _tell(fig, parts, results)
     address = name or view.__name__.replace("_", "-")
     svg = themed_svg(fig, address, alt)
@@ -164,20 +163,6 @@ def _results(
     return {key: np.asarray(value) for key, value in at().items()}
 
 
-def _check_results(
-    results: set[str], parts: set[str], controls: set[str], summary: str
-) -> None:
-    said = set(PLACE.findall(summary))
-    if unknown := sorted(said - results - controls):
-        raise ValueError(f"the summary names {', '.join(unknown)}, which is no result")
-    if unseen := sorted(results - parts - said):
-        raise ValueError(
-            f"no artist has the gid {', '.join(unseen)}, and the summary does not say it"
-        )
-    if still := sorted(parts - results):
-        raise ValueError(f"no result moves the artist {', '.join(still)}")
-
-
 def _tell(
     fig: Figure, parts: Mapping[str, list[Any]], results: Mapping[str, np.ndarray]
 ) -> list[dict[str, Any]]:
@@ -186,10 +171,6 @@ def _tell(
         name: artists.kind_of(name, found, results[name].shape)
         for name, found in parts.items()
     }
-    templates = {
-        name: {"template": parts[name][0].get_text()} if kind == "text" else {}
-        for name, kind in kinds.items()
-    }
     for name, kind in kinds.items():
         artists.show(kind, parts[name], results[name])
     fig.set_dpi(72)  # the SVG's own unit: what is laid out now is what it shows
@@ -197,7 +178,6 @@ def _tell(
     fig.set_layout_engine("none")
     return [
         {"result": name, "id": name, "count": len(parts[name])}
-        | artists.describe(kind, parts[name], results[name])
-        | templates[name]
+        | describe(kind, parts[name], results[name])
         for name, kind in kinds.items()
     ]
