@@ -38,12 +38,13 @@ def name_parts(parts: Iterable[Artist], gid: str) -> None:
         part.set_gid(f"{gid}[{k}]")
 
 
-def find(fig: Figure) -> dict[str, list[Artist]]:
+def find(fig: Figure) -> dict[str, list[Any]]:
     """The artists that have a gid, by the name of the result that they show."""
     found: dict[str, list[tuple[int, Artist]]] = {}
     for artist in fig.findobj(lambda a: a.get_gid() is not None):
-        part = PART.fullmatch(artist.get_gid())
-        name, place = (part[1], int(part[2])) if part else (artist.get_gid(), 0)
+        gid = artist.get_gid() or ""
+        part = PART.fullmatch(gid)
+        name, place = (part[1], int(part[2])) if part else (gid, 0)
         found.setdefault(name, []).append((place, artist))
     return {
         name: [artist for _, artist in sorted(parts, key=lambda pair: pair[0])]
@@ -51,7 +52,7 @@ def find(fig: Figure) -> dict[str, list[Artist]]:
     }
 
 
-def kind_of(name: str, parts: list[Artist], shape: tuple[int, ...]) -> str:
+def kind_of(name: str, parts: list[Any], shape: tuple[int, ...]) -> str:
     """How these artists show a result of this shape; ValueError where they cannot."""
     first = parts[0]
     if isinstance(first, Line2D):
@@ -63,7 +64,7 @@ def kind_of(name: str, parts: list[Artist], shape: tuple[int, ...]) -> str:
     elif isinstance(first, Rectangle):
         kind, fits = "bars", shape == (len(parts),)
     elif isinstance(first, PathCollection):
-        kind, fits = "points", shape == (len(first.get_offsets()), 2)
+        kind, fits = "points", shape == np.shape(first.get_offsets())
     elif isinstance(first, PolyCollection):
         kind, fits = "band", shape == (len(band_x(first)), 2)
     elif isinstance(first, Text):
@@ -80,7 +81,7 @@ def kind_of(name: str, parts: list[Artist], shape: tuple[int, ...]) -> str:
     return kind
 
 
-def _line_kind(line: Line2D, shape: tuple[int, ...]) -> tuple[str, bool]:
+def _line_kind(line: Any, shape: tuple[int, ...]) -> tuple[str, bool]:
     by_x, by_y = line.get_transform().contains_branch_seperately(line.axes.transData)
     if not by_y:
         return "vline", shape == ()
@@ -92,12 +93,12 @@ def _line_kind(line: Line2D, shape: tuple[int, ...]) -> tuple[str, bool]:
 
 
 def band_x(band: PolyCollection) -> np.ndarray:
-    """The x over which `fill_between` drew: there and back, and one corner at each end."""
+    """The x of a band: its outline goes there and back, with a corner at each end."""
     vertices = np.asarray(band.get_paths()[0].vertices)
     return vertices[1 : (len(vertices) - 1) // 2, 0]
 
 
-def show(kind: str, parts: list[Artist], value: np.ndarray) -> None:
+def show(kind: str, parts: list[Any], value: np.ndarray) -> None:
     """Let the artists show `value` in matplotlib's own drawing."""
     first: Any = parts[0]
     if kind == "line" and value.ndim == 1:
@@ -158,7 +159,7 @@ def check_pairs(
         raise ValueError(f"the summary names {', '.join(unknown)}, which is no result")
     if unseen := sorted(results - parts - said):
         raise ValueError(
-            f"no artist has the gid {', '.join(unseen)}, and the summary does not say it"
+            f"no artist has the gid {', '.join(unseen)}, and the summary is silent"
         )
     if still := sorted(parts - results):
         raise ValueError(f"no result moves the artist {', '.join(still)}")

@@ -1,18 +1,20 @@
 """Translates the equations of a jaxpr, one after the other."""
 
 import collections
+import inspect
 import os
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.extend import core
 
-from blocks.live.registry import RULES
+from blocks.live.registry import RULES, dtype_of
 from blocks.live.values import ARRAYS, Value
 from blocks.live.writer import Place, Writer
 
-LIBRARIES = os.path.dirname(os.path.dirname(jax.__file__)) + os.sep
+LIBRARIES = os.path.dirname(os.path.dirname(inspect.getfile(jax))) + os.sep
 TRANSLATOR = os.path.dirname(__file__) + os.sep
 
 
@@ -33,7 +35,7 @@ def _draws(equation: Any) -> bool:
         if isinstance(j, core.ClosedJaxpr | core.Jaxpr)
     ]
     keys = any(
-        jax.dtypes.issubdtype(v.aval.dtype, jax.dtypes.prng_key)
+        jnp.issubdtype(v.aval.dtype, jax.dtypes.prng_key)
         for v in (*equation.invars, *equation.outvars)
     )
     return keys or any(_draws(e) for jaxpr in inner for e in jaxpr.eqns)
@@ -61,9 +63,9 @@ def block(w: Writer, jaxpr: Any, consts: Any, args: list[Value]) -> list[Value]:
         if not isinstance(v, core.Literal)
     )
 
-    def read(variable):
+    def read(variable: Any):
         if isinstance(variable, core.Literal):
-            return w.constant(np.asarray(variable.val, variable.aval.dtype))
+            return w.constant(np.asarray(variable.val, dtype_of(variable)))
         if variable not in values:
             values[variable] = w.constant(np.asarray(known[variable]))
         return values[variable]

@@ -14,10 +14,10 @@ class Slider:
     """A number between `low` and `high` that begins at `value`.
 
     Whole numbers where all three are `int`, else float32. `log` spaces the slider by
-    powers of ten. `step` is the distance of two positions of the handle (in decades with
-    `log`), two hundredths of the range unless given; a whole number moves by one. `play`
-    marks a time or a position: it gets a button that lets it run. `unit` stands behind
-    the number. Raises ValueError for an order other than low <= value <= high with
+    powers of ten. `step` is how far a key moves the handle (in decades with `log`), a
+    two-hundredth of the range unless given; a whole number moves by one. `play` marks a
+    time or a position: it gets a button that lets it run. `unit` stands behind the
+    number. Raises ValueError for an order other than low <= value <= high with
     low < high, and for `log` with numbers that are not positive.
     """
 

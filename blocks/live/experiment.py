@@ -14,10 +14,7 @@ from blocks.live.controls import Choice, Control, Switch
 from blocks.page.pictures import themed_svg
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
-NOTE = (
-    "The result of the settings above. To change them and train again, run this chapter "
-    "where there is a kernel: in Colab or in Jupyter."
-)
+NOTE = "To change the settings and train again, run this chapter in Colab or Jupyter."
 Report = Callable[[int, float], Any]
 
 
@@ -33,11 +30,12 @@ def experiment(
 ) -> "Experiment":
     """Pair a function that trains with the figure that shows what it returns.
 
-    `run(report, **settings)` returns a dict of arrays, as the function of a `live` figure
-    does, and calls `report(step, loss)` with steps 1, ..., `steps` on its way. `result`
-    is what it returns for the settings at which the controls begin: a page without a
-    kernel shows that and says where the rest runs. `summary` may name results of one
-    number, `{loss:.2f}`. Raises ValueError where a result and its artist do not fit.
+    `run(report, **settings)` returns a dict of arrays, as the function of a `live`
+    figure does, and calls `report(step, loss)` with steps 1, ..., `steps` on its way.
+    `result` is what it returns for the settings at which the controls begin: a page
+    without a kernel shows that and says where the rest runs. `summary` may name results
+    of one number, `{loss:.2f}`. Raises ValueError where a result and its artist do not
+    fit.
     """
     parts = artists.find(fig)
     artists.check_pairs(set(result), set(parts), set(controls), summary)

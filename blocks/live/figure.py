@@ -96,15 +96,14 @@ def live(
     """Pair a function of the sliders with the figure that shows what it returns.
 
     `view(**settings)` is a JAX function of one argument for each control; it returns a
-    dict of arrays. A result moves the artists of `fig` whose `gid` is its name (the
-    table in `blocks/live/artists.py` says what each artist takes), or stands in `summary`,
-    a sentence that follows the sliders: "the loss is {loss}", "{loss:.2f}". `alt` says
-    what the figure shows; `caption` stands below it; `name` is its address on the page
-    (the name of the function unless given). The function is translated to JavaScript
-    here: what cannot be translated raises NotImplementedError with the line at fault.
-    Raises ValueError where controls and arguments, results and artists do not pair, where
-    a shape does not fit its artist, and where a result is not finite at the default or at
-    an end of a control.
+    dict of arrays. A result moves the artists of `fig` whose `gid` is its name (see the
+    table in `blocks/live/artists.py`), or stands in `summary`, a sentence that follows
+    the sliders: "the loss is {loss}", "{loss:.2f}". `alt` says what the figure shows;
+    `caption` stands below it; `name` is its address on the page (the name of the
+    function unless given). The function is translated to JavaScript here: what cannot be
+    translated raises NotImplementedError with the line at fault. Raises ValueError where
+    controls and arguments or results and artists do not pair, where a shape does not fit
+    its artist, and where a result is not finite at the default or an end of a control.
     """
     _check_arguments(view, controls)
     defaults = {key: control.value for key, control in controls.items()}

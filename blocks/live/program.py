@@ -53,14 +53,14 @@ def to_javascript(
     *,
     comments: bool = False,
 ) -> str:
-    """The source of `export function run({argument, …})` that computes what `function` does.
+    """The source of a JavaScript function that computes what `function` does.
 
     `example` gives a value for each argument; shapes and dtypes are taken from it. The
-    result of `function` is a dict of arrays; `run` returns an object with a number, or a
-    flat typed array in row-major order, for each of them. With `comments`, the line of
-    Python that a piece came from stands above it. Float32 results are rounded after
-    each operation. Raises NotImplementedError for what has no rule, with the line of the
-    user's function that it came from.
+    result of `function` is a dict of arrays; the program's `run({argument, …})` returns
+    an object with a number, or a flat typed array in row-major order, for each of them.
+    With `comments`, the line of Python that a piece came from stands above it. Float32
+    results are rounded after each operation. Raises NotImplementedError for what has no
+    rule, with the line of the user's function that it came from.
     """
     names = sorted(example)  # the order in which JAX flattens a dict
     closed, shapes = jax.make_jaxpr(lambda kw: function(**kw), return_shape=True)(

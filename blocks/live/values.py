@@ -1,7 +1,7 @@
 """The values of a jaxpr while they are translated: a shape, a dtype, an expression.
 
-An element-wise operation only composes expressions; nothing is computed, and no array is
-kept, until a value is needed more than once or as a whole.
+An element-wise operation only composes expressions; nothing is computed, and no array
+is kept, until a value is needed more than once or as a whole.
 """
 
 import math
@@ -22,8 +22,8 @@ class Value(NamedTuple):
     """`at(indices)` is the JavaScript expression of one element.
 
     `name` is the variable that holds the value, if one does: a number or boolean where
-    there is one element, else a flat typed array in row-major order. A `free` value costs
-    no more to read again than a variable would.
+    there is one element, else a flat typed array in row-major order. A `free` value
+    costs no more to read again than a variable would.
     """
 
     shape: tuple[int, ...]

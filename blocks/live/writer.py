@@ -13,11 +13,11 @@ from blocks.live.values import ARRAYS, Value, flat, held, literal, packed
 
 # Words that a Python name may be and a JavaScript variable may not.
 RESERVED = frozenset(
-    "F arguments await break case catch class const continue debugger default delete do "
-    "else enum eval export extends false finally for function if implements import in "
-    "instanceof interface let new null package private protected public return static "
-    "super switch this throw true try typeof var void while with yield NaN Infinity "
-    "Math Number Array Object undefined run s x y c best one two".split()
+    "F arguments await break case catch class const continue debugger default delete "
+    "do else enum eval export extends false finally for function if implements import "
+    "in instanceof interface let new null package private protected public return "
+    "static super switch this throw true try typeof var void while with yield NaN "
+    "Infinity Math Number Array Object undefined run s x y c best one two".split()
 )
 
 

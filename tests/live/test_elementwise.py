@@ -37,8 +37,8 @@ def pairs(values):
 
 
 UNARY = (
-    "abs cbrt ceil cos exp exp2 expm1 floor is_finite log log1p logistic neg rsqrt sign "
-    "sin sqrt square tan tanh erf erfc sinh cosh asinh atan"
+    "abs cbrt ceil cos exp exp2 expm1 floor is_finite log log1p logistic neg rsqrt "
+    "sign sin sqrt square tan tanh erf erfc sinh cosh asinh atan"
 ).split()
 
 
@@ -76,7 +76,8 @@ def test_powers():
     x = np.float32([0.5, -2.0, 3.0, 0.0, inf])
     for y in (-3, -1, 0, 1, 2, 3, 8):
         compare(lambda x, y=y: lax.integer_pow(x, y), x)
-        compare(lambda x, y=abs(y): lax.integer_pow(x, y), INTS)
+    for y in (0, 1, 2, 3, 8):
+        compare(lambda x, y=y: lax.integer_pow(x, y), INTS)
 
 
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "rem", "max", "min"])

@@ -182,7 +182,7 @@ def test_an_argument_without_a_slider():
 
 def test_a_result_without_an_artist():
     with pytest.raises(
-        ValueError, match="no artist has the gid y, and the summary does"
+        ValueError, match="no artist has the gid y, and the summary is silent"
     ):
         make(fig=plt.figure())
 

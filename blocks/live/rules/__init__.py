@@ -2,6 +2,7 @@
 
 from blocks.live.registry import RULES
 from blocks.live.rules import (
+    bits,
     control,
     elementwise,
     indexing,
@@ -12,6 +13,7 @@ from blocks.live.rules import (
 
 __all__ = [
     "RULES",
+    "bits",
     "control",
     "elementwise",
     "indexing",

@@ -159,41 +159,6 @@ def _min(w, _, dtype, a, b):
     return f"({a} && {b})" if dtype == "bool" else f"Math.min({a}, {b})"
 
 
-@elementwise("and")
-def _and(w, _, dtype, a, b):
-    return f"({a} && {b})" if dtype == "bool" else rounded(f"{a} & {b}", dtype)
-
-
-@elementwise("or")
-def _or(w, _, dtype, a, b):
-    return f"({a} || {b})" if dtype == "bool" else rounded(f"{a} | {b}", dtype)
-
-
-@elementwise("xor")
-def _xor(w, _, dtype, a, b):
-    return f"({a} !== {b})" if dtype == "bool" else rounded(f"{a} ^ {b}", dtype)
-
-
-@elementwise("not")
-def _not(w, _, dtype, a):
-    return f"!{a}" if dtype == "bool" else rounded(f"~{a}", dtype)
-
-
-@elementwise("shift_left")
-def _shift_left(w, _, dtype, a, b):
-    return rounded(f"({b} >>> 0 > 31 ? 0 : {a} << {b})", dtype)
-
-
-@elementwise("shift_right_logical")
-def _shift_right_logical(w, _, dtype, a, b):
-    return rounded(f"({b} >>> 0 > 31 ? 0 : {a} >>> {b})", dtype)
-
-
-@elementwise("shift_right_arithmetic")
-def _shift_right_arithmetic(w, _, dtype, a, b):
-    return rounded(f"{w.helper('shiftRight')}({a} | 0, {b})", dtype)
-
-
 @elementwise("is_finite")
 def _is_finite(w, _, dtype, a):
     return f"Number.isFinite({a})"

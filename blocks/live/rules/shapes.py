@@ -1,4 +1,4 @@
-"""Primitives that only move elements: most of them change indices and compute nothing."""
+"""Primitives that only move elements: most change indices and compute nothing."""
 
 import math
 from typing import Any

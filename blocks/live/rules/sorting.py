@@ -1,5 +1,6 @@
 """Primitives that put elements in order."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from blocks.live.registry import dtype_of, rule
@@ -11,7 +12,7 @@ def _ordered(
     w: Writer,
     equation: Any,
     keys: list[Value],
-    values: list[Value | None],
+    values: Sequence[Value | None],
     axis: int,
     *,
     down: bool,
@@ -37,8 +38,9 @@ def _ordered(
     for key in keys:
         x, y = key.at(along("one")), key.at(along("two"))
         tests.append(
-            f"{{ const x = {x}, y = {y}; const c = x !== x ? (y !== y ? 0 : 1) : "
-            f"y !== y ? -1 : x < y ? -1 : x > y ? 1 : {equal}; if (c) return {sign}c; }}"
+            f"{{ const x = {x}, y = {y}; "
+            "const c = x !== x ? (y !== y ? 0 : 1) : y !== y ? -1 : "
+            f"x < y ? -1 : x > y ? 1 : {equal}; if (c) return {sign}c; }}"
         )
     order, k = w.name("order"), w.name("k")
     with w.braces(head.rstrip() if head else ""):
