@@ -100,10 +100,11 @@ def live(
     table in `blocks/live/artists.py`), or stands in `summary`, a sentence that follows
     the sliders: "the loss is {loss}", "{loss:.2f}". `alt` says what the figure shows;
     `caption` stands below it; `name` is its address on the page (the name of the
-    function unless given). The function is translated to JavaScript here: what cannot be
-    translated raises NotImplementedError with the line at fault. Raises ValueError where
-    controls and arguments or results and artists do not pair, where a shape does not fit
-    its artist, and where a result is not finite at the default or an end of a control.
+    function unless given). The function is translated to JavaScript here: what cannot
+    be translated raises NotImplementedError with the line at fault. Raises ValueError
+    where controls and arguments or results and artists do not pair, where a shape does
+    not fit its artist, and where a result is not finite at the default or at an end of
+    a control.
     """
     _check_arguments(view, controls)
     defaults = {key: control.value for key, control in controls.items()}
