@@ -1,6 +1,7 @@
 """A panel for what takes too long for a page: settings, a button, a bar, one figure."""
 
 import html
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,11 +12,16 @@ from matplotlib.figure import Figure
 
 from blocks.live import artists
 from blocks.live.controls import Choice, Control, Switch
+from blocks.live.figure import check_arguments
 from blocks.page.pictures import themed_svg
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 NOTE = "To change the settings and train again, run this chapter in Colab or Jupyter."
-Report = Callable[[int, float], Any]
+# The second press of a double click reaches the kernel when the run has ended.
+PAUSE = 0.3  # seconds
+
+# The open panels by name: a cell that runs again closes the panel that it made before.
+_open: dict[str, "Experiment"] = {}
 
 
 def experiment(
@@ -26,36 +32,44 @@ def experiment(
     steps: int,
     alt: str,
     summary: str,
+    name: str = "",
     **controls: Control,
 ) -> "Experiment":
     """Pair a function that trains with the figure that shows what it returns.
 
-    `run(report, **settings)` returns a dict of arrays, as the function of a `live`
-    figure does, and calls `report(step, loss)` with steps 1, ..., `steps` on its way.
-    `result` is what it returns for the settings at which the controls begin: a page
-    without a kernel shows that and says where the rest runs. `summary` may name results
-    of one number, `{loss:.2f}`. Raises ValueError where a result and its artist do not
-    fit.
+    `run(report, **settings)` gets the settings as Python values (of a choice, its name)
+    and calls `report(step, loss)` with steps 1, ..., `steps` on its way. It returns a
+    dict of arrays, of which each moves the artists with its `gid`, as in `live`, or one
+    number that stands in `summary`: "the loss is {loss:.2f}". `result` is what it
+    returns for the settings at which the controls begin: a page without a kernel shows
+    that and says where the rest runs. `name` is the panel's own (the name of the
+    function unless given); a panel closes an earlier one of its name. Raises ValueError
+    where controls and arguments or results and artists do not pair, and where a shape
+    does not fit its artist; what `run` raises is shown in the panel.
     """
-    parts = artists.find(fig)
-    artists.check_pairs(set(result), set(parts), set(controls), summary)
-    panel = Experiment(run, fig, parts, steps, alt, summary, controls)
+    check_arguments(run, controls, given=1)
+    address = name or run.__name__.replace("_", "-")
+    panel = Experiment(run, fig, address, steps, alt, summary, controls)
     panel.show(result)
+    if address in _open:
+        _open[address].close()
+    _open[address] = panel
     return panel
 
 
 class Experiment:
     """A training run behind a button; `values` holds the settings by name."""
 
-    def __init__(self, run, fig, parts, steps, alt, summary, controls):
-        self._run, self._fig, self._parts, self._alt = run, fig, parts, alt
+    def __init__(self, run, fig, name, steps, alt, summary, controls):
+        self._run, self._fig, self._name, self._alt = run, fig, name, alt
         self._summary, self._controls = summary, controls
-        self._steps = steps
-        self._inputs = {name: _widget(name, c) for name, c in controls.items()}
+        self._parts = artists.find(fig)
+        self._steps, self._ended, self._page = steps, -PAUSE, ""
+        self._inputs = {key: _widget(key, c) for key, c in controls.items()}
         self._picture, self._words = ipywidgets.HTML(), ipywidgets.HTML()
         self._bar = ipywidgets.IntProgress(min=0, max=steps, description="ready")
         self._button = ipywidgets.Button(description="Run", button_style="primary")
-        self._button.on_click(lambda _: self.start())
+        self._button.on_click(self._pressed)
         row = ipywidgets.HBox([self._button, self._bar])
         self.panel = ipywidgets.VBox(
             [*self._inputs.values(), row, self._picture, self._words]
@@ -65,52 +79,67 @@ class Experiment:
     def values(self) -> dict[str, Any]:
         return {name: widget.value for name, widget in self._inputs.items()}
 
+    def _pressed(self, _: Any) -> None:
+        if not self._button.disabled and time.monotonic() - self._ended >= PAUSE:
+            self.start()
+
     def start(self) -> None:
         """Train with the present settings, and show what came of it."""
-        if self._button.disabled:
-            return
         self._button.disabled = True
         self._bar.value = 0
+        self._bar.description = "running"
         try:
             self.show(self._run(self._report, **self.values))
             self._bar.description = "done"
+        except KeyboardInterrupt:
+            self._bar.description = "stopped"
         except Exception as error:
             self._bar.description = "failed"
             message = html.escape(f"{type(error).__name__}: {error}")
             self._words.value = f'<p role="alert">{message}</p>'
         finally:
             self._button.disabled = False
+            self._ended = time.monotonic()
 
-    def _report(self, step: int, loss: float) -> None:
-        self._bar.value = step
-        self._bar.description = f"loss {float(loss):.3g}"
+    def _report(self, step: int, loss: Any) -> None:
+        # A message for each of many steps is more than a notebook takes.
+        if step % max(1, self._steps // 100) == 0 or step == self._steps:
+            self._bar.value = step
+            self._bar.description = f"loss {float(loss):.3g}"
 
     def show(self, result: Mapping[str, Any]) -> None:
         """Let the figure and the sentence below it show these results."""
+        settings = self.values
         values = {name: np.asarray(value) for name, value in result.items()}
+        artists.check_pairs(set(values), set(self._parts), set(settings), self._summary)
         for name, parts in self._parts.items():
             kind = artists.kind_of(name, parts, values[name].shape)
             artists.show(kind, parts, values[name])
         for ax in self._fig.axes:
             ax.relim()
             ax.autoscale_view()
-        svg = themed_svg(self._fig, f"experiment-{self._run.__name__}", self._alt)
+        svg = themed_svg(self._fig, f"experiment-{self._name}", self._alt)
         plt.close(self._fig)
-        self._picture.value = f'<figure class="picture">{svg}</figure>'
-        words = artists.fill(self._summary, {**self.values, **values})
-        self._words.value = f"<p>{html.escape(words)}</p>"
+        words = html.escape(artists.fill(self._summary, settings | values))
+        self._picture.value = (
+            f'<figure class="picture" style="margin:1em 0">{svg}</figure>'
+        )
+        self._words.value = f'<p role="status">{words}</p>'
+        shown = ", ".join(
+            _setting(name, self._controls[name], value)
+            for name, value in settings.items()
+        )
+        self._page = (
+            f'<div class="experiment">{self._picture.value}<p>{words}</p>'
+            f'<p class="note">Shown for {html.escape(shown)}. {NOTE}</p></div>'
+        )
 
-    def _page_html(self) -> str:
-        settings = ", ".join(
-            f"{self._controls[name].label or name} {value:g}"
-            if isinstance(value, float)
-            else f"{self._controls[name].label or name} {value}"
-            for name, value in self.values.items()
-        )
-        return (
-            f'<div class="experiment">{self._picture.value}{self._words.value}'
-            f'<p class="note">{html.escape(settings.capitalize())}. {NOTE}</p></div>'
-        )
+    def close(self) -> None:
+        """Take the panel out of the notebook, with what its button would start."""
+        self._button.on_click(self._pressed, remove=True)
+        row = self.panel.children[len(self._inputs)]
+        for widget in (self.panel, *self.panel.children, *row.children):
+            widget.close()
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, Any]:
         view = {
@@ -118,11 +147,18 @@ class Experiment:
             "version_minor": 0,
             "model_id": self.panel.model_id,
         }
-        return {
-            WIDGET: view,
-            "text/html": self._page_html(),
-            "text/plain": self._alt,
-        }
+        return {WIDGET: view, "text/html": self._page, "text/plain": self._alt}
+
+
+def _setting(name: str, control: Control, value: Any) -> str:
+    """One setting in words: "learning rate 0.01"."""
+    if isinstance(control, Switch):
+        text = "on" if value else "off"
+    elif isinstance(control, Choice):
+        text = value
+    else:
+        text = f"{value:.4g} {control.unit}".rstrip()
+    return f"{control.label or name} {text}"
 
 
 def _widget(name: str, control: Control) -> Any:
@@ -137,18 +173,12 @@ def _widget(name: str, control: Control) -> Any:
         return ipywidgets.Checkbox(indent=False, **words)
     if isinstance(control, Choice):
         return ipywidgets.Dropdown(options=list(control.options), **words)
+    if control.unit:
+        words["description"] += f" ({control.unit})"
     if control.whole:
         return ipywidgets.IntSlider(min=control.low, max=control.high, **words)
+    words |= {"step": control.describe()["step"], "readout_format": ".4g"}
     if not control.log:
-        step = control.describe()["step"]
-        return ipywidgets.FloatSlider(
-            min=control.low, max=control.high, step=step, readout_format=".3g", **words
-        )
+        return ipywidgets.FloatSlider(min=control.low, max=control.high, **words)
     low, high = np.log10([control.low, control.high])
-    return ipywidgets.FloatLogSlider(
-        min=low,
-        max=high,
-        step=control.describe()["step"],
-        readout_format=".3g",
-        **words,
-    )
+    return ipywidgets.FloatLogSlider(min=low, max=high, **words)

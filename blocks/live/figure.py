@@ -1,6 +1,5 @@
 """A matplotlib figure that follows sliders by running the JAX function behind it."""
 
-import html
 import inspect
 import json
 from collections.abc import Callable, Mapping
@@ -18,7 +17,7 @@ from blocks.live import artists
 from blocks.live.controls import Control
 from blocks.live.program import to_javascript
 from blocks.live.told import describe
-from blocks.page.pictures import themed_svg
+from blocks.page.pictures import framed, themed_svg
 
 View = Callable[..., Mapping[str, Any]]
 
@@ -31,6 +30,8 @@ class Live(anywidget.AnyWidget):
     """
 
     _esm = Path(__file__).with_name("live.mjs")
+    # ipywidgets 7 would display through this, without the HTML of the page.
+    _ipython_display_ = None
     name = traitlets.Unicode().tag(sync=True)
     call = traitlets.Unicode().tag(sync=True)
     program = traitlets.Unicode().tag(sync=True)
@@ -65,11 +66,9 @@ class Live(anywidget.AnyWidget):
         keys = "name", "call", "program", "artists", "controls", "summary", "values"
         state = json.dumps({k: getattr(self, k) for k in keys}, separators=(",", ":"))
         state = state.replace("</", "<\\/")
-        below = f"<figcaption>{html.escape(self.caption)}</figcaption>"
         return (
             f'<div class="live-figure" id="{self.name}">'
-            f'<figure class="picture" style="margin:1em 0">{self.svg}'
-            f"{below if self.caption else ''}</figure>"
+            f"{framed(self.svg, self.caption)}"
             f'<script type="application/json">{state}</script></div>'
         )
 
@@ -106,7 +105,7 @@ def live(
     not fit its artist, and where a result is not finite at the default or at an end of
     a control.
     """
-    _check_arguments(view, controls)
+    check_arguments(view, controls)
     defaults = {key: control.value for key, control in controls.items()}
     example = {key: controls[key].argument(value) for key, value in defaults.items()}
     program = to_javascript(view, example)
@@ -132,8 +131,11 @@ def live(
     )
 
 
-def _check_arguments(view: View, controls: Mapping[str, Control]) -> None:
-    parameters = inspect.signature(view).parameters.values()
+def check_arguments(
+    view: View, controls: Mapping[str, Control], given: int = 0
+) -> None:
+    """ValueError unless the controls are the arguments after the first `given`."""
+    parameters = list(inspect.signature(view).parameters.values())[given:]
     takes = {p.name for p in parameters}
     needs = {p.name for p in parameters if p.default is p.empty}
     if unknown := sorted(set(controls) - takes):

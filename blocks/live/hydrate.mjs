@@ -3,18 +3,25 @@ import widget from "./live.mjs";
 
 // #name?setting=value&... reopens the page with a figure's settings.
 function asked(name) {
-  const [id, query] = decodeURIComponent(location.hash.slice(1)).split("?");
+  const [id, query] = location.hash.slice(1).split(/\?(.*)/s);
   return id === name ? [...new URLSearchParams(query)] : [];
 }
 
+const READ = {
+  slider: ({ low, high, whole }, text) => {
+    const value = text.trim() === "" ? NaN : Number(text);
+    return value >= low && value <= high && (!whole || Number.isInteger(value)) ? value : undefined;
+  },
+  switch: (_, text) => (text === "true" || (text === "false" ? false : undefined)),
+  choice: ({ options }, text) => (options.includes(text) ? text : undefined),
+};
+
+// What the figure does not have, or cannot be set to, is passed over.
 function withAsked(state) {
   for (const [name, text] of asked(state.name)) {
     const control = state.controls.find(control => control.name === name);
-    const value = { slider: () => Number(text), switch: () => text === "true", choice: () => text }[control?.kind]?.();
-    const fits = control?.kind === "slider"
-      ? value >= control.low && value <= control.high && (!control.whole || Number.isInteger(value))
-      : control?.kind === "switch" || control?.options?.includes(value);
-    if (fits) state.values[name] = value;
+    const value = control && READ[control.kind](control, text);
+    if (value !== undefined) state.values[name] = value;
   }
 }
 
@@ -31,10 +38,10 @@ function model(state) {
 
 for (const el of document.querySelectorAll(".live-figure")) {
   const state = JSON.parse(el.querySelector("script").textContent);
-  const { values } = state;
+  const values = { ...state.values };
   state.svg = el.querySelector("svg").outerHTML;
   state.caption = el.querySelector("figcaption")?.textContent ?? "";
-  state.link = settings => `${location.origin}${location.pathname}#${state.name}?${new URLSearchParams(settings)}`;
+  state.link = settings => `${location.href.split("#")[0]}#${state.name}?${new URLSearchParams(settings)}`;
   withAsked(state);
   const kept = [...el.children];
   const page = model(state);
@@ -51,6 +58,7 @@ for (const el of document.querySelectorAll(".live-figure")) {
     state.values = { ...values };
     withAsked(state);
     page.changed();
+    el.scrollIntoView({ block: "nearest" });
   });
+  if (asked(state.name).length) el.scrollIntoView();
 }
-if (location.hash.includes("?")) document.getElementById(decodeURIComponent(location.hash.slice(1)).split("?")[0])?.scrollIntoView();

@@ -2,34 +2,47 @@
 // One module for a notebook (as an anywidget) and for the static page (hydrate.mjs).
 
 const CSS = `
-.live-body { max-width: 100%; }
-.live-body figure { margin: 1em 0 0.5em; }
-.live-controls { display: grid; grid-template-columns: max-content minmax(6em, 1fr) max-content;
-  gap: 0.35em 0.9em; align-items: center; max-width: 680px; border: 0; margin: 0; padding: 0; }
-.live-controls label, .live-number { font-size: 0.9em; }
-.live-controls input[type=range] { width: 100%; min-height: 24px; margin: 0;
-  accent-color: var(--blocks-c0, #0068a8); }
-.live-controls select, .live-controls button, .live-buttons button, .live-number input {
-  font: inherit; color: inherit; background: transparent; min-height: 24px;
-  border: 1px solid currentColor; border-radius: 4px; padding: 0 0.4em; }
-.live-controls option { color: #1b1c1d; background: #fefefe; }
-.live-controls select, .live-controls input[type=checkbox] { justify-self: start; }
-.live-controls input[type=checkbox] { width: 20px; height: 20px; margin: 2px 0; }
-.live-number input { width: 6.5em; text-align: right; }
-.live-number input:invalid { outline: 2px solid var(--blocks-c1, #bb3f00); }
-.live-fault { grid-column: 1 / -1; color: var(--blocks-c1, #bb3f00); font-size: 0.9em; margin: 0; }
+.live-body { max-width: 100%; --live-line: color-mix(in srgb, currentColor 48%, transparent);
+  --live-accent: var(--blocks-c0, #0068a8); }
+.live-body figure.picture { margin: 1em 0 0.6em; }
+.live-body .scroll { overflow: auto hidden; }
+.live-panel { border: 1px solid var(--blocks-grid, #8884); border-radius: 6px;
+  background: var(--blocks-panel, transparent); padding: 0.8em 1em; font-size: 0.9em; line-height: 1.4; }
+.live-controls { display: grid; grid-template-columns: fit-content(14em) minmax(6em, 1fr) max-content;
+  gap: 0.4em 1em; align-items: center; min-width: 0; border: 0; margin: 0; padding: 0; }
+.live-controls label, .live-reading { overflow-wrap: anywhere; }
+.live-reading { flex: 1; }
+.live-controls input[type=range] { width: 100%; min-width: 0; height: 24px; margin: 0; accent-color: var(--live-accent); }
+.live-panel select, .live-panel button, .live-panel input[type=number], .live-panel input[readonly] {
+  font: inherit; color: inherit; background: var(--blocks-bg, transparent); box-sizing: border-box; min-height: 28px;
+  border: 1px solid var(--live-line); border-radius: 4px; padding: 0 0.5em; margin: 0; }
+.live-panel option { color: #1b1c1d; background: #fefefe; }
+.live-panel select, .live-panel input[type=checkbox] { justify-self: start; }
+.live-panel input[type=checkbox] { width: 24px; height: 24px; margin: 2px 0; accent-color: var(--live-accent); }
+.live-panel button { cursor: pointer; }
+.live-panel :is(button, select, input):hover { border-color: currentColor; }
+.live-number { white-space: nowrap; }
+.live-number input { width: 6.2em; text-align: right; font-variant-numeric: tabular-nums; appearance: textfield; }
+.live-number input::-webkit-inner-spin-button { appearance: none; }
+.live-number input[aria-invalid=true] { border: 2px solid var(--blocks-c1, #bb3f00); }
+.live-fault { grid-column: 1 / -1; font-weight: 600; margin: 0; text-align: right; }
 .live-fault:empty { display: none; }
-.live-buttons { display: flex; flex-wrap: wrap; gap: 0.5em; margin: 0.6em 0; font-size: 0.9em; }
-.live-body :focus-visible { outline: 2px solid var(--blocks-c0, #0068a8); outline-offset: 2px; }
-.live-summary { margin: 0.5em 0; }
-.live-spoken { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+.live-buttons, .live-reader { display: flex; gap: 0.5em; align-items: center; margin-top: 0.7em; }
+.live-buttons { flex-wrap: wrap; }
+.live-body :focus-visible { outline: 2px solid var(--live-accent); outline-offset: 2px; }
+.live-summary { margin: 0.7em 0 0; }
+.live-spoken { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); }
 .live-body image { image-rendering: pixelated; }
-.live-body .live-cursor { fill: none; stroke: var(--blocks-fg, #1b1c1d); stroke-width: 2; pointer-events: none; }
-@media (max-width: 480px) {
-  .live-controls { grid-template-columns: 1fr max-content; }
-  .live-controls label { grid-column: 1 / -1; margin-bottom: -0.4em; }
+.live-cursor { fill: none; stroke: #fff; stroke-width: 2; mix-blend-mode: difference; pointer-events: none; }
+@media (max-width: 520px) {
+  .live-panel { padding: 0.7em 0.75em; }
+  .live-panel :is(select, input[type=number]) { font-size: 16px; } /* a phone zooms into what is smaller */
+  .live-controls { grid-template-columns: minmax(6em, 1fr) max-content; column-gap: 0.8em; }
+  .live-controls .live-slider { grid-column: 1 / -1; margin-bottom: -0.4em; }
+  .live-controls .live-rest { display: none; }
+  .live-panel select, .live-panel input[type=checkbox] { justify-self: end; }
 }
-@media print { .live-controls, .live-buttons { display: none; } }
+@media print { .live-panel { display: none; } }
 `;
 
 // Numbers ---------------------------------------------------------------------------
@@ -92,7 +105,7 @@ function reference(node, at, first) {
 const draw = {
   line([node], artist, data) {
     const points = artist.xs ? artist.xs.map((u, k) => [u, place(artist.y, data[k])]) : pairs(artist, data);
-    node.querySelector("path")?.setAttribute("d", path(points));
+    node.querySelector(":scope > path")?.setAttribute("d", path(points)); // not that of a marker
     mark(node, points);
   },
   vline: ([node], { x }, [at]) => reference(node, place(x, at), 0),
@@ -160,16 +173,19 @@ function fromHandle(control, at) {
   const { low, high, log, whole } = control, [first, last] = log ? [Math.log10(low), Math.log10(high)] : [low, high];
   if (at <= first + 1e-9 * Math.abs(last - first)) return low;
   if (at >= last - 1e-9 * Math.abs(last - first)) return high;
-  const value = log ? 10 ** at : at;
-  return whole ? Math.round(value) : Math.min(high, Math.max(low, +value.toPrecision(log ? 3 : 6)));
+  const value = log ? 10 ** at : at, digits = log ? Math.max(3, 1 + Math.ceil(-Math.log10(control.step))) : 6;
+  return whole ? Math.round(value) : Math.min(high, Math.max(low, +value.toPrecision(digits)));
 }
+
+const title = control => control.label || control.name;
+const label = (control, id, className) => make("label", { htmlFor: id, textContent: title(control), className });
 
 function slider(control, id, set) {
   const { low, high, log, step, unit, whole } = control, scaled = v => (log ? Math.log10(v) : v);
   const range = make("input", { type: "range", id, min: scaled(low), max: scaled(high), step, name: control.name, data: quiet });
   if (!whole) range.step = "any", range.dataset.step = step;
   const typed = make("input", { type: "number", min: low, max: high, step: whole ? 1 : "any", data: quiet });
-  typed.setAttribute("aria-label", `${control.label || control.name}, as a number`);
+  typed.setAttribute("aria-label", `${title(control)}, as a number`);
   const fault = make("p", { className: "live-fault", id: `${id}-fault` });
   fault.setAttribute("role", "alert");
   typed.setAttribute("aria-describedby", fault.id);
@@ -187,7 +203,7 @@ function slider(control, id, set) {
     typed.setAttribute("aria-invalid", String(!fits));
     if (fits) set(value, typed);
   });
-  const parts = [make("label", { htmlFor: id, textContent: control.label || control.name }), range,
+  const parts = [label(control, id, "live-slider"), range,
     make("span", { className: "live-number" }, typed, unit ? ` ${unit}` : ""), fault];
   return [parts, (value, from) => {
     range.value = scaled(value);
@@ -203,14 +219,14 @@ function choice(control, id, set) {
   const select = make("select", { id, name: control.name, data: quiet },
     ...control.options.map(text => make("option", { textContent: text })));
   select.addEventListener("change", () => set(select.value));
-  return [[make("label", { htmlFor: id, textContent: control.label || control.name }), select, make("span")],
+  return [[label(control, id, ""), select, make("span", { className: "live-rest" })],
     value => { select.value = value; }];
 }
 
 function toggle(control, id, set) {
   const box = make("input", { type: "checkbox", id, name: control.name, data: quiet });
   box.addEventListener("change", () => set(box.checked));
-  return [[make("label", { htmlFor: id, textContent: control.label || control.name }), box, make("span")],
+  return [[label(control, id, ""), box, make("span", { className: "live-rest" })],
     value => { box.checked = value; }];
 }
 
@@ -236,22 +252,21 @@ const python = value => (typeof value === "boolean" ? (value ? "True" : "False")
 // Reading values --------------------------------------------------------------------
 
 // A pointer, a finger or the arrow keys choose a cell of a heat map or one of the points.
-function reader(svg, artist, node, data) {
+function reader(svg, artist, node, data, speak) {
   const cursor = document.createElementNS("http://www.w3.org/2000/svg", "rect");
   cursor.setAttribute("class", "live-cursor");
   const heat = artist.kind === "image", [w, h] = heat ? artist.size : [0, 0];
-  const button = make("button", { type: "button", className: "live-reading", data: quiet,
-    textContent: heat ? "Read a cell" : "Read a point" });
-  button.title = "Point at the figure, or use the arrow keys here";
-  const live = make("span", { className: "live-spoken" });
-  live.setAttribute("aria-live", "polite");
+  const of = artist.title ? ` of “${artist.title}”` : "";
+  const button = make("button", { type: "button", data: quiet, textContent: `Read a ${heat ? "cell" : "point"}${of}` });
+  const hint = "Point at it, or use the arrow keys.";
+  const reading = make("span", { className: "live-reading", textContent: hint });
   let at = null;
   const corner = (column, row) => {
     const [left, right, top, bottom] = artist.box;
     return [place(artist.x, left + (right - left) * column / w), place(artist.y, top + (bottom - top) * row / h)];
   };
   const say = () => {
-    if (!at) return;
+    if (!at) return "";
     const values = data();
     let words, box;
     if (heat) {
@@ -261,24 +276,25 @@ function reader(svg, artist, node, data) {
       const [[a, b], [c, d]] = [corner(column, row), corner(column + 1, row + 1)];
       box = [Math.min(a, c), Math.min(b, d), Math.abs(c - a), Math.abs(d - b)];
     } else {
-      const [k] = at, x = values[2 * k], y = values[2 * k + 1];
-      words = `point ${k + 1}: ${show(x)}, ${show(y)}`;
+      const [k] = at, x = values[2 * k], y = values[2 * k + 1], [yName, xName] = artist.names;
+      words = `point ${k + 1}: ${xName || "x"} ${show(x)}, ${yName || "y"} ${show(y)}`;
       box = [place(artist.x, x) - 6, place(artist.y, y) - 6, 12, 12];
     }
     ["x", "y", "width", "height"].forEach((key, i) => cursor.setAttribute(key, box[i]));
     node.parentNode.append(cursor);
-    button.textContent = words;
-    live.textContent = words;
+    reading.textContent = words;
+    return words;
   };
   const count = heat ? 0 : artist.points;
   const move = (down, right) => {
     at = at ?? [0, 0];
     at = heat ? [Math.min(h - 1, Math.max(0, at[0] + down)), Math.min(w - 1, Math.max(0, at[1] + right))]
       : [(at[0] + down + right + count) % count];
-    say();
+    speak(say(), 100);
   };
   button.addEventListener("click", () => move(0, 0));
   button.addEventListener("keydown", event => {
+    if (event.key === "Escape") at = null, cursor.remove(), reading.textContent = hint;
     const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     if (!step) return;
     event.preventDefault();
@@ -295,36 +311,38 @@ function reader(svg, artist, node, data) {
     } else {
       const values = data();
       const far = k => Math.hypot(place(artist.x, values[2 * k]) - spot.x, place(artist.y, values[2 * k + 1]) - spot.y);
-      const nearest = [...Array(count).keys()].reduce((a, b) => (far(b) < far(a) ? b : a));
-      if (far(nearest) > 20) return;
+      const nearest = [...Array(count).keys()].reduce((a, b) => (far(a) <= far(b) ? a : b));
+      if (!(far(nearest) <= 20)) return; // also where it is nowhere
       at = [nearest];
     }
-    say();
+    speak(say(), 500);
   };
   svg.addEventListener("pointermove", point);
   svg.addEventListener("pointerdown", point);
-  return [[button, live], say];
+  return [make("div", { className: "live-reader" }, button, reading), say];
 }
 
 // The figure ------------------------------------------------------------------------
 
 function play(control, button, set) {
   let timer = 0;
-  const stop = () => { clearInterval(timer); timer = 0; button.textContent = `Play ${control.label || control.name}`; };
+  const stop = () => { clearInterval(timer); timer = 0; button.textContent = `Play ${title(control)}`; };
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   button.addEventListener("click", () => {
     if (timer) return stop();
     const { low, high, log, whole, step } = control, scaled = v => (log ? Math.log10(v) : v);
-    const stride = calm ? (scaled(high) - scaled(low)) / 10 : whole ? Math.max(1, Math.round((high - low) / 100)) : step;
+    const span = scaled(high) - scaled(low), least = calm ? span / 10 : whole ? span / 100 : step;
+    const stride = whole ? Math.max(1, Math.round(least)) : least;
     if (control.now() >= high) set(low);
     timer = setInterval(() => {
       if (!button.isConnected) return stop();
       set(fromHandle(control, scaled(control.now()) + stride));
       if (control.now() >= high) stop();
-    }, calm ? 700 : 50);
-    button.textContent = `Pause ${control.label || control.name}`;
+    }, calm ? 700 : Math.min(400, Math.max(50, 8000 * stride / span)));
+    button.textContent = `Pause ${title(control)}`;
   });
   stop();
+  return stop;
 }
 
 let figures = 0;
@@ -337,18 +355,24 @@ export default {
     const controls = model.get("controls").map(control => ({ ...control, now: () => model.get("values")[control.name] }));
     const defaults = Object.fromEntries(controls.map(control => [control.name, control.value]));
     const root = make("div", { className: "live-body", innerHTML: `<style>${CSS}</style>` });
-    const figure = make("figure", { className: "picture", innerHTML: model.get("svg") });
+    const figure = make("figure", { className: "picture",
+      innerHTML: `<div class="scroll" tabindex="0" role="group" aria-label="Figure">${model.get("svg")}</div>` });
     if (model.get("caption")) figure.append(make("figcaption", { textContent: model.get("caption") }));
     const svg = figure.querySelector("svg"), find = id => svg.querySelector(`[id="${id}"]`);
     const parts = model.get("artists").map(artist => [artist,
       artist.kind === "bars" ? Array.from({ length: artist.count }, (_, k) => find(`${artist.id}[${k}]`)) : [find(artist.id)]]);
     const fields = make("fieldset", { className: "live-controls" }), buttons = make("div", { className: "live-buttons" });
     fields.setAttribute("aria-label", "Settings of the figure");
+    const panel = make("div", { className: "live-panel" }, fields, buttons);
     const summary = make("p", { className: "live-summary" }), spoken = make("p", { className: "live-spoken" });
     spoken.setAttribute("aria-live", "polite");
 
     let out = {}, frame = 0, speaking = 0, saving = 0;
-    const say = [];
+    const say = [], stops = [];
+    const speak = (words, after) => {
+      clearTimeout(speaking);
+      speaking = setTimeout(() => { spoken.textContent = words; }, after);
+    };
     const update = () => {
       frame = 0;
       const values = { ...model.get("values") };
@@ -356,8 +380,7 @@ export default {
       out = run(values);
       for (const [artist, nodes] of parts) draw[artist.kind](nodes, artist, list(out[artist.result]));
       summary.textContent = fill(model.get("summary"), name => out[name] ?? model.get("values")[name]);
-      clearTimeout(speaking);
-      speaking = setTimeout(() => { spoken.textContent = summary.textContent; }, 500);
+      speak(summary.textContent, 500);
       for (const read of say) read();
       root.dispatchEvent(new CustomEvent("drawn", { bubbles: true, detail: { out } }));
     };
@@ -379,7 +402,7 @@ export default {
       if (control.play) {
         const button = make("button", { type: "button", data: quiet });
         buttons.append(button);
-        play(control, button, setting(control.name));
+        stops.push(play(control, button, setting(control.name)));
       }
     }
     const button = (text, action) => {
@@ -387,7 +410,10 @@ export default {
       node.addEventListener("click", () => action(node));
       buttons.append(node);
     };
-    button("Reset", () => { for (const name in defaults) setting(name)(defaults[name]); });
+    button("Reset", () => {
+      for (const stop of stops) stop();
+      for (const name in defaults) setting(name)(defaults[name]);
+    });
     button("Copy as Python", node => {
       const settings = controls.map(control => {
         const value = control.now(), at = control.options?.indexOf(value);
@@ -399,15 +425,15 @@ export default {
     if (link) button("Copy link", node => copy(link(model.get("values")), node));
     for (const [artist, [node]] of parts) {
       if (artist.kind !== "image" && artist.kind !== "points") continue;
-      const [nodes, read] = reader(svg, artist, node, () => list(out[artist.result]));
-      buttons.append(...nodes);
+      const [row, read] = reader(svg, artist, node, () => list(out[artist.result]), speak);
+      panel.append(row);
       say.push(read);
     }
     model.on("change:values", () => {
       for (const control of controls) showing[control.name](control.now());
       later();
     });
-    root.append(figure, fields, buttons, summary, spoken);
+    root.append(figure, panel, summary, spoken);
     el.append(root);
     update();
   },

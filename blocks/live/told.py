@@ -28,7 +28,7 @@ def describe(kind: str, parts: list[Artist], value: np.ndarray) -> dict[str, Any
         base = first.get_y() if told["upright"] else first.get_x()
         told["base"] = _on_page(told["y" if told["upright"] else "x"], [base])[0]
     elif kind == "points":
-        told["points"] = len(value)
+        told |= {"points": len(value)} | _names(first.axes)
     elif kind == "image":
         told |= _describe_image(first, value)
     return told
@@ -66,12 +66,17 @@ def _describe_image(image: AxesImage, value: np.ndarray) -> dict[str, Any]:
         "colours": base64.b64encode(table.tobytes()).decode(),
         "box": [left, right, top, bottom],
         "upside": image.origin == "lower",
-        "names": [ax.get_ylabel(), ax.get_xlabel()],
         "labels": [
             _labels(axis.get_ticklabels(), n)
             for axis, n in zip((ax.yaxis, ax.xaxis), value.shape, strict=True)
         ],
-    }
+    } | _names(ax)
+
+
+def _names(ax: Axes) -> dict[str, Any]:
+    """By what words a reading of these axes names them."""
+    title = ax.get_title() or ax.get_title("left") or ax.get_title("right")
+    return {"title": title, "names": [ax.get_ylabel(), ax.get_xlabel()]}
 
 
 def _labels(ticks: list[Text], count: int) -> list[str]:
