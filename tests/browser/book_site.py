@@ -28,10 +28,6 @@ FLAGS = [
 
 
 class Handler(SimpleHTTPRequestHandler):
-    extensions_map = SimpleHTTPRequestHandler.extensions_map | {
-        ".mjs": "text/javascript"
-    }
-
     def translate_path(self, path: str) -> str:
         if not path.startswith(PREFIX):
             return str(Path(self.directory, "outside-of-the-book"))

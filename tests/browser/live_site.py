@@ -21,6 +21,16 @@ CONTROLS = {
     "kind": Choice(["relu", "gelu & co"], "gelu & co"),
     "flip": Switch(False, label="turn it over"),
 }
+# Keeps all that was drawn, for each figure.
+HEAR = """
+window.drawn = {};
+addEventListener("drawn", event => {
+  const plain = value => ArrayBuffer.isView(value) ? [...value] : [+value];
+  const { out } = event.detail, name = event.target.closest(".live-figure").id;
+  (window.drawn[name] ??= []).push(
+    Object.fromEntries(Object.entries(out).map(([k, v]) => [k, plain(v)])));
+});
+"""
 DEFAULTS = {name: control.value for name, control in CONTROLS.items()}
 SECOND = {"scale": Slider(0.5, 2.0, 1.0)}
 

@@ -146,10 +146,11 @@ def test_the_axes_follow_the_result():
     made = make()
     inputs, *_, picture, _ = parts(made)
     before = heights(picture.value)
+    assert ">4.0<" in picture.value and ">0.40<" not in picture.value
     inputs["rate"].value = 0.05  # a tenth of the height, in axes that follow
     made.start()
     assert heights(picture.value) == pytest.approx(before, abs=0.01)
-    assert ">0.4<" in picture.value and ">4<" not in picture.value
+    assert ">0.40<" in picture.value and ">4.0<" not in picture.value
 
 
 def test_an_error_is_shown_and_leaves_the_panel_usable():
