@@ -121,7 +121,7 @@ def show(kind: str, parts: list[Any], value: np.ndarray) -> None:
     elif kind == "arrow":
         first.set_positions(value[:2], value[2:])
     elif kind == "image":
-        first.set_data(value)
+        first.set(data=value, interpolation="none")  # one pixel for each cell
     elif kind == "text":
         first.set_text(fill(template(first), {"": value}))
 

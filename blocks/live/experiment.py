@@ -177,7 +177,7 @@ def _widget(name: str, control: Control) -> Any:
         words["description"] += f" ({control.unit})"
     if control.whole:
         return ipywidgets.IntSlider(min=control.low, max=control.high, **words)
-    words |= {"step": control.describe()["step"], "readout_format": ".4g"}
+    words |= {"step": control.describe()["step"], "readout_format": ".4"}
     if not control.log:
         return ipywidgets.FloatSlider(min=control.low, max=control.high, **words)
     low, high = np.log10([control.low, control.high])

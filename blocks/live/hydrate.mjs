@@ -50,7 +50,7 @@ for (const el of document.querySelectorAll(".live-figure")) {
     kept.forEach(node => node.remove());
     el.dataset.live = "true";
   } catch (error) {
-    el.append(Object.assign(document.createElement("p"), { textContent: "This figure cannot move in your browser." }));
+    el.replaceChildren(...kept, "This figure cannot move in your browser.");
     console.error(state.name, error);
   }
   addEventListener("hashchange", () => {

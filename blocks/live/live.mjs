@@ -135,12 +135,12 @@ const draw = {
     head.forEach(part => part.remove());
     shaft.setAttribute("d", `M${a} ${b}L${c} ${d}M${wing(0.45)}L${c} ${d}L${wing(-0.45)}`);
   },
-  image([node], { size: [w, h], limits: [low, high], colours, upside }, data) {
+  image([node], { size: [w, h], limits: [low, high], colours }, data) {
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [w, h];
     const context = canvas.getContext("2d"), pixels = context.createImageData(w, h), table = atob(colours);
     for (let k = 0; k < w * h; k++) {
-      const row = Math.floor(k / w), value = data[upside ? (h - 1 - row) * w + (k % w) : k];
+      const value = data[k];
       if (Number.isNaN(value)) continue; // stays transparent
       const colour = 3 * Math.min(255, Math.max(0, Math.floor((value - low) / (high - low) * 256)));
       for (let c = 0; c < 3; c++) pixels.data[4 * k + c] = table.charCodeAt(colour + c);

@@ -60,12 +60,13 @@ def _describe_image(image: AxesImage, value: np.ndarray) -> dict[str, Any]:
     low, high = image.get_clim()
     table = (image.cmap(np.arange(256))[:, :3] * 255).round().astype(np.uint8)
     left, right, bottom, top = image.get_extent()
+    upwards = image.origin == "lower"  # the first row is the lowest
     return {
         "size": list(value.shape[::-1]),
         "limits": [float(low), float(high)],
         "colours": base64.b64encode(table.tobytes()).decode(),
-        "box": [left, right, top, bottom],
-        "upside": image.origin == "lower",
+        "box": [left, right, *((bottom, top) if upwards else (top, bottom))],
+        "upside": upwards,
         "labels": [
             _labels(axis.get_ticklabels(), n)
             for axis, n in zip((ax.yaxis, ax.xaxis), value.shape, strict=True)

@@ -11,6 +11,7 @@ from book_site import ROOT
 from matplotlib.patches import FancyArrowPatch
 
 from blocks.live import Choice, Slider, Switch, live, name_parts
+from blocks.page.style import RC
 
 X = jnp.linspace(-3, 3, 61)
 QUERIES, KEYS = "a b c d".split(), "the cat sat on a mat".split()
@@ -31,6 +32,8 @@ addEventListener("drawn", event => {
     Object.fromEntries(Object.entries(out).map(([k, v]) => [k, plain(v)])));
 });
 """
+# As a chapter draws, with every corner of a path kept, so that paths can be compared.
+STYLE = RC | {"path.simplify": False}
 DEFAULTS = {name: control.value for name, control in CONTROLS.items()}
 SECOND = {"scale": Slider(0.5, 2.0, 1.0)}
 
@@ -86,7 +89,7 @@ def live_everything(**changed):
         name: type(control)(**{**vars(control), "value": begin[name]})
         for name, control in CONTROLS.items()
     }
-    with plt.rc_context({"path.simplify": False}):
+    with plt.rc_context(STYLE):
         return live(
             everything,
             figure_of_everything(),
@@ -108,7 +111,7 @@ def second(scale):
     }
 
 
-def live_second(scale=1.0):
+def figure_of_second():
     fig, (a, b, c, d) = plt.subplots(1, 4, figsize=(7.2, 2.2))
     a.loglog([], [], gid="growth")
     a.set(xlim=(0.01, 100), ylim=(1e-4, 1e4))
@@ -119,11 +122,22 @@ def live_second(scale=1.0):
     twin.set(ylim=(-200, 200))
     name_parts(c.barh(range(3), np.ones(3)), "lying")
     c.set(xlim=(0, 2))
-    d.imshow(np.zeros((2, 3)), vmin=0, vmax=1, origin="lower", gid="upward")
-    with plt.rc_context({"path.simplify": False}):
+    d.imshow(
+        np.zeros((2, 3)),
+        vmin=0,
+        vmax=1,
+        origin="lower",
+        interpolation="nearest",
+        gid="upward",
+    )
+    return fig
+
+
+def live_second(scale=1.0):
+    with plt.rc_context(STYLE):
         return live(
             second,
-            fig,
+            figure_of_second(),
             alt="Logarithmic axes, a twin axis, lying bars and a map counted upwards",
             summary="The scale is {scale:.2f}.",
             scale=Slider(0.5, 2.0, scale),

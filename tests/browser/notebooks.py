@@ -1,10 +1,12 @@
-"""A notebook with a kernel in a real browser: what both notebook tests share."""
+"""A notebook with a kernel in a real browser: its server, its window, its cells."""
 
 import json
 import os
+import re
 import subprocess
 import time
 import urllib.request
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -59,34 +61,15 @@ panel = experiment(train, fig, result={"losses": 0.5 * x[::-1]}, steps=5,
 panel""",
     "runs": "print(runs, panel.values)",
 }
-# A figure's curve as numbers, right-most point last.
-CURVE = """root => root.querySelector('[id$="-y"] path, [id$="-losses"] path')
-  .getAttribute('d').match(/[\\d.]+/g).map(Number)"""
-# The least contrast of the words in an element with what is painted behind them.
-CONTRAST = """root => {
-  const numbers = colour => colour.match(/[\\d.]+/g).map(Number);
-  const light = colour => numbers(colour).slice(0, 3).reduce((sum, c, k) => {
-    c /= 255;
-    const linear = c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-    return sum + [0.2126, 0.7152, 0.0722][k] * linear;
-  }, 0);
-  const behind = node => {
-    for (let up = node; up; up = up.parentElement) {
-      const colour = getComputedStyle(up).backgroundColor;
-      if ((numbers(colour)[3] ?? 1) > 0) return colour;
-    }
-    return 'rgb(255, 255, 255)';
-  };
-  const words = [...root.querySelectorAll('label, input, button, select, p, text')]
-    .filter(node => node.value || node.textContent.trim());
-  const found = words.map(node => {
-    const style = getComputedStyle(node), text = node.matches('text');
-    const [a, b] = [light(text ? style.fill : style.color), light(behind(node))];
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    return [ratio, node.outerHTML.slice(0, 80)];
-  });
-  return {count: found.length, least: found.sort((a, b) => a[0] - b[0])[0]};
+# The heights of a figure's curve above the bottom of its drawing, from the left.
+CURVE = """root => {
+  const path = root.querySelector('[id$="-y"] path').getAttribute('d');
+  const heights = path.match(/[\\d.]+/g).map(Number).filter((_, k) => k % 2);
+  return heights.map(y => heights[0] - y);
 }"""
+# Until two frames have been painted.
+FRAMES = """() => new Promise(
+  done => requestAnimationFrame(() => requestAnimationFrame(done)))"""
 
 
 def write_notebook(folder: Path) -> None:
@@ -100,9 +83,10 @@ def write_notebook(folder: Path) -> None:
 
 @contextmanager
 def served(folder: Path, *command: str):
-    """Yields the address and token of a notebook server that knows this folder alone."""
+    """Yields the address and token of a notebook server that keeps to this folder."""
     homes = {
-        f"JUPYTER_{name}_DIR": str(folder / name) for name in ("CONFIG", "DATA", "RUNTIME")
+        f"JUPYTER_{name}_DIR": str(folder / name)
+        for name in ("CONFIG", "DATA", "RUNTIME")
     }
     environment = os.environ | homes
     environment |= {
@@ -168,12 +152,63 @@ def _listen(said, complaints: list[str]) -> None:
         complaints.append(f"{said.text} {said.location}")
 
 
-def drag(page: Page, slider: Locator, start: float, end: float) -> None:
-    """Move the handle of a slider from one part of its length to another."""
-    box = slider.bounding_box()
-    assert box
-    y = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + start * box["width"], y)
-    page.mouse.down()
-    page.mouse.move(box["x"] + end * box["width"], y, steps=10)
-    page.mouse.up()
+class Home:
+    """An open notebook, its cells by their names in `CELLS`."""
+
+    # Where each stands: a cell, then in a cell its editor, the same with the keys in
+    # it, the number of its run, and what it printed. Then the cell that is chosen.
+    cells = editor = focused = prompt = printed = chosen = ""
+
+    def __init__(self, page: Page, complaints: list[str], folder: Path):
+        self.page, self.complaints, self.folder = page, complaints, folder
+
+    def cell(self, name: str) -> Locator:
+        return self.page.locator(self.cells).nth(list(CELLS).index(name))
+
+    def start(self, name: str) -> None:
+        """Press Shift+Enter in a cell, and see that it has begun."""
+        prompt = self.cell(name).locator(self.prompt)
+        before = prompt.inner_text()
+        self.cell(name).locator(self.editor).click()
+        self.cell(name).locator(self.focused).wait_for()
+        self.page.keyboard.press("Shift+Enter")
+        expect(prompt).not_to_have_text(before)
+
+    def finish(self, name: str) -> str:
+        """Wait until a cell has run; what it printed."""
+        prompt = self.cell(name).locator(self.prompt)
+        expect(prompt).to_have_text(re.compile(r"\[\d+\]"))
+        return " ".join(self.cell(name).locator(self.printed).all_inner_texts())
+
+    def run(self, name: str) -> str:
+        self.start(name)
+        return self.finish(name)
+
+    @property
+    def figure(self) -> Locator:
+        return self.cell("figure").locator(".live-body")
+
+    @property
+    def slider(self) -> Locator:
+        return self.figure.locator("input[type=range]")
+
+    def curve(self) -> list[float]:
+        """The heights of the curve as drawn once the page has come to rest."""
+        self.page.evaluate(FRAMES)
+        return self.figure.evaluate(CURVE)
+
+    def reset(self) -> float:
+        """The height of the curve's end at a slope of one, with the slider there."""
+        self.figure.get_by_role("button", name="Reset").click()
+        assert self.slider.input_value() == "1"
+        return self.curve()[-1]
+
+    def until(self, condition: Callable[[], bool], seconds: float = 60) -> None:
+        """Wait for what only the kernel or many elements together can tell."""
+        end = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < end, "this has not come true"
+            self.page.wait_for_timeout(50)
+
+    def until_the_kernel_has(self, slope: float) -> None:
+        self.until(lambda: self.run("values").strip() == f"{{'slope': {slope}}}")

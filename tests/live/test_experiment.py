@@ -49,12 +49,13 @@ def heights(html):
 
 
 def test_the_panel_begins_with_the_result_that_is_stored():
+    open_before = plt.get_fignums()
     _, _, bar, picture, words = parts(make())
     assert words.value == '<p role="status">it ends at 0.50</p>'
     assert 'aria-label="losses"' in picture.value
     drawn = heights(picture.value)
     assert len(drawn) == STEPS and drawn == sorted(drawn, reverse=True)
-    assert bar.value == 0 and not plt.get_fignums()
+    assert bar.value == 0 and plt.get_fignums() == open_before
 
 
 def test_the_settings_reach_the_run_as_python_values():
@@ -130,6 +131,7 @@ def test_many_steps_send_few_messages():
 
 
 def test_twenty_runs_leave_one_picture():
+    open_before = plt.get_fignums()
     made = make()
     _, _, bar, picture, _ = parts(made)
     before = len(made.panel.children)
@@ -139,7 +141,7 @@ def test_twenty_runs_leave_one_picture():
         assert bar.description == "done"
     assert picture.value.count("<svg") == 1 and len(made.panel.children) == before
     assert picture.value == first  # the settings are those of the stored result
-    assert not plt.get_fignums()
+    assert plt.get_fignums() == open_before
 
 
 def test_the_axes_follow_the_result():

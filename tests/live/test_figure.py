@@ -1,10 +1,14 @@
 import json
 import re
+import sys
+from types import SimpleNamespace
 
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from anywidget.widget import enable_custom_widget_manager_once
+from IPython.core.formatters import DisplayFormatter
 from matplotlib.patches import FancyArrowPatch
 
 from blocks.live import Choice, Slider, Switch, live, name_parts
@@ -63,13 +67,6 @@ def test_nothing_in_the_text_ends_the_script_that_holds_it():
     )
     assert "</script>{a}" not in widget.page_html()
     assert state(widget)["summary"] == "</script>{a}"
-
-
-def test_a_bundle_has_the_widget_and_the_page():
-    bundle = make()._repr_mimebundle_()
-    data = bundle[0] if isinstance(bundle, tuple) else bundle
-    assert "application/vnd.jupyter.widget-view+json" in data
-    assert "live-figure" in data["text/html"] and data["text/plain"] == "a figure"
 
 
 def test_values_are_set_from_python_and_checked():
@@ -225,3 +222,40 @@ def test_a_scale_that_cannot_move():
     fig.axes[0].set_yscale("symlog")
     with pytest.raises(ValueError, match="linear or logarithmic; got 'symlog'"):
         make(fig=fig)
+
+
+def test_a_notebook_is_handed_the_widget_and_the_page():
+    # Of a widget of ipywidgets 7, IPython would ask less than the bundle.
+    data, _ = DisplayFormatter().format(make())
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert "live-figure" in data["text/html"] and data["text/plain"] == "a figure"
+
+
+@pytest.fixture
+def colab(monkeypatch):
+    """What Colab's own module is asked for, by the name of the function."""
+    asked = []
+    output = SimpleNamespace(
+        enable_custom_widget_manager=lambda: asked.append("widget manager"),
+        _widgets=SimpleNamespace(_installed_url="the manager's address"),
+    )
+    monkeypatch.setitem(sys.modules, "google.colab.output", output)
+    # It asks once in a session, so forget what earlier tests have seen.
+    enable_custom_widget_manager_once.cache_clear()
+    yield asked
+    enable_custom_widget_manager_once.cache_clear()
+
+
+def test_colab_is_asked_once_to_show_widgets_of_others(colab):
+    data, metadata = DisplayFormatter().format(make())
+    make()
+    assert colab == ["widget manager"]
+    (view,) = metadata.values()
+    assert view["colab"]["custom_widget_manager"]["url"] == "the manager's address"
+    assert metadata.keys() <= data.keys()
+
+
+def test_nothing_is_asked_of_colab_elsewhere():
+    assert "google.colab.output" not in sys.modules
+    _, metadata = DisplayFormatter().format(make())
+    assert not metadata
