@@ -25,7 +25,7 @@ from bench import processor  # noqa: E402
 from book_site import CHROMIUM, FLAGS, HTML, PAGES, served  # noqa: E402
 from playwright.sync_api import Page, sync_playwright  # noqa: E402
 
-ROUNDS, MOVES = 4, 30
+ROUNDS, MOVES = 3, 20
 SLOWER = 6
 LIMITS = {
     "p95_ms": 8,
@@ -35,7 +35,6 @@ LIMITS = {
     "module_kb": 10,
 }
 FIGURE = re.compile(r'<div class="live-figure" id="([^"]*)">.*?</script></div>', re.S)
-# An event of the page's own is sent once the input event has gone down and up.
 CLOCK = """
 window.times = [];
 let asked = 0;

@@ -73,7 +73,7 @@ function path(points) {
   let d = "", pen = "M";
   for (const [u, v] of points) {
     if (!Number.isFinite(u + v)) { pen = "M"; continue; }
-    d += pen + u.toFixed(2) + " " + v.toFixed(2);
+    d += pen + Math.round(u * 100) / 100 + " " + Math.round(v * 100) / 100;
     pen = "L";
   }
   return d;
@@ -367,14 +367,13 @@ export default {
     const summary = make("p", { className: "live-summary" }), spoken = make("p", { className: "live-spoken" });
     spoken.setAttribute("aria-live", "polite");
 
-    let out = {}, frame = 0, speaking = 0, saving = 0;
+    let out = {}, frame = 0, waiting = false, own = false, speaking = 0, saving = 0;
     const say = [], stops = [];
     const speak = (words, after) => {
       clearTimeout(speaking);
       speaking = setTimeout(() => { spoken.textContent = words; }, after);
     };
     const update = () => {
-      frame = 0;
       const values = { ...model.get("values") };
       for (const control of controls) if (control.kind === "choice") values[control.name] = control.options.indexOf(values[control.name]);
       out = run(values);
@@ -384,15 +383,26 @@ export default {
       for (const read of say) read();
       root.dispatchEvent(new CustomEvent("drawn", { bubbles: true, detail: { out } }));
     };
-    const later = () => { frame ||= requestAnimationFrame(update); };
+    // At once, but no more than once in a frame; what comes meanwhile is drawn in the next.
+    const redraw = () => {
+      if (frame) { waiting = true; return; }
+      frame = requestAnimationFrame(() => {
+        frame = 0;
+        if (waiting) { waiting = false; redraw(); }
+      });
+      update();
+    };
     const showing = {};
     const save = () => { saving ||= setTimeout(() => { saving = 0; model.save_changes(); }, 100); };
-    const setting = name => (value, from) => {
-      model.set("values", { ...model.get("values"), [name]: value });
-      showing[name](value, from);
-      later();
+    const change = (values, from) => {
+      own = true; // a notebook's model tells of its own changes too
+      model.set("values", { ...model.get("values"), ...values });
+      own = false;
+      for (const name in values) showing[name](values[name], from);
+      redraw();
       save();
     };
+    const setting = name => (value, from) => change({ [name]: value }, from);
     const prefix = `live-${++figures}-${Math.random().toString(36).slice(2, 7)}`;
     for (const control of controls) {
       const [nodes, present] = BUILD[control.kind](control, `${prefix}-${control.name}`, setting(control.name));
@@ -412,7 +422,7 @@ export default {
     };
     button("Reset", () => {
       for (const stop of stops) stop();
-      for (const name in defaults) setting(name)(defaults[name]);
+      change(defaults);
     });
     button("Copy as Python", node => {
       const settings = controls.map(control => {
@@ -430,8 +440,9 @@ export default {
       say.push(read);
     }
     model.on("change:values", () => {
+      if (own) return;
       for (const control of controls) showing[control.name](control.now());
-      later();
+      redraw();
     });
     root.append(figure, panel, summary, spoken);
     el.append(root);

@@ -62,7 +62,7 @@ def picture(fig: Figure, *, alt: str, caption: str = "") -> Picture:
 
 
 def framed(svg: str, caption: str) -> str:
-    """The drawing above its caption; where it is too wide, it scrolls in its own box."""
+    """The drawing over its caption; where it is too wide, it scrolls in its own box."""
     below = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
     return (
         '<figure class="picture" style="margin:1em 0">'
