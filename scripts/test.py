@@ -40,9 +40,9 @@ PARTS = {
     ),
     "package": Part("the package, shapes checked", [f"{HERE} {PACKAGE}"]),
     "pages": Part(
-        "the built pages and two notebooks in Chromium",
+        "the built pages in Chromium",
         [f"{HERE} -m pytest -q tests/browser"],
-        after=("build", "colab environment"),
+        after=("build",),
     ),
     "book": Part(
         "prose, chapters, planted faults", [f"{HERE} -m pytest -q tests/book"]

@@ -13,7 +13,8 @@ def bring_modules(app: Sphinx, failure: Exception | None) -> None:
     if failure or app.builder.name != "html":
         return
     out = Path(app.outdir)
-    pages = [p for p in out.rglob("*.html") if 'class="live-figure"' in p.read_text("utf8")]
+    mark = 'class="live-figure"'
+    pages = [p for p in out.rglob("*.html") if mark in p.read_text("utf8")]
     if not pages:
         return
     target = out / "_static" / "live"

@@ -5,13 +5,30 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from book_site import HTML, PAGES, ROOT
+from book_site import CHROMIUM, FLAGS, HTML, PAGES, ROOT, served
+from playwright.sync_api import sync_playwright
 from visits import BEYOND, COLOURS, PICTURES, READ, Visit, set_theme, source, watch
 
 SHOTS = ROOT / "_build" / "screenshots"
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 CHAPTERS = [page for page in PAGES if page.startswith("book/")]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    assert CHROMIUM.exists(), "Chromium is missing: apt-get install chromium"
+    with sync_playwright() as playwright:
+        with playwright.chromium.launch(
+            executable_path=CHROMIUM, args=FLAGS
+        ) as browser:
+            yield browser
+
+
+@pytest.fixture(scope="module")
+def address():
+    with served() as address:
+        yield address
 
 
 @pytest.fixture(scope="module", params=PAGES or ["no page is built"])
