@@ -9,7 +9,7 @@ endif
 RUN := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help book build test test-newest lint bench lock clean environment
+.PHONY: help book build test test-newest lint bench bench-live lock clean environment
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -33,6 +33,9 @@ lint: environment ## check format, style and types
 
 bench: environment ## measure the blocks against other libraries into results/
 	@$(RUN) scripts/bench.py
+
+bench-live: environment ## time and weigh the live figures of the built book
+	@$(RUN) scripts/bench_live.py
 
 lock: environment ## write both locks anew from pyproject.toml
 	@$(RUN) scripts/lock.py

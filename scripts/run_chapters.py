@@ -1,7 +1,7 @@
 """Runs the code of every chapter as one script each, in the Python that calls it.
 
 For the environment like Colab's, where no book can be built: a chapter there is the
-cells alone.
+cells alone. The program of each live figure is compared with JAX on the way.
 """
 
 import os
@@ -19,6 +19,8 @@ from chapters import read_chapters  # noqa: E402
 # A cell's display() and magics want an IPython shell around them.
 PROGRAM = """
 import sys
+import against_jax
+against_jax.watch()
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
 for cell in eval(sys.stdin.read()):
@@ -29,7 +31,7 @@ for cell in eval(sys.stdin.read()):
 def run(cells: list[str]) -> int:
     with tempfile.TemporaryDirectory() as home:
         environment = os.environ | {
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests" / "live")]),
             "JAX_PLATFORMS": "cpu",
             "MPLBACKEND": "agg",
             "IPYTHONDIR": home,

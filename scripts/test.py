@@ -40,9 +40,9 @@ PARTS = {
     ),
     "package": Part("the package, shapes checked", [f"{HERE} {PACKAGE}"]),
     "pages": Part(
-        "the built pages in Chromium",
+        "the built pages and two notebooks in Chromium",
         [f"{HERE} -m pytest -q tests/browser"],
-        after=("build",),
+        after=("build", "colab environment"),
     ),
     "book": Part(
         "prose, chapters, planted faults", [f"{HERE} -m pytest -q tests/book"]

@@ -15,6 +15,8 @@ from blocks.page.style import NOTEBOOK_DARK, VARIABLES
 
 # Verdana has the widths of DejaVu Sans, by which matplotlib placed the text.
 FONTS = "var(--blocks-font, 'DejaVu Sans', Verdana, sans-serif)"
+# Pixels; in a narrower column a drawing scrolls, for its text could not be read.
+NARROWEST = 560
 COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 NAMES = {
     "http://www.w3.org/1999/xlink": "xlink:",
@@ -60,9 +62,13 @@ def picture(fig: Figure, *, alt: str, caption: str = "") -> Picture:
 
 
 def framed(svg: str, caption: str) -> str:
-    """The drawing over its caption."""
+    """The drawing over its caption; where it is too wide, it scrolls in its own box."""
     below = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
-    return f'<figure class="picture" style="margin:1em 0">{svg}{below}</figure>'
+    return (
+        '<figure class="picture" style="margin:1em 0">'
+        '<div class="scroll" tabindex="0" role="group" aria-label="Figure" '
+        f'style="overflow:auto hidden">{svg}</div>{below}</figure>'
+    )
 
 
 def themed_svg(fig: Figure, name: str, alt: str) -> str:
@@ -109,7 +115,8 @@ def _themed(root: ElementTree.Element, name: str, alt: str) -> str:
         "aria-label": alt,
         "viewBox": root.attrib["viewBox"],
         "stroke-linejoin": "round",
-        "style": f"display:block;width:100%;max-width:{width:g}px;height:auto",
+        "style": f"display:block;min-width:{min(width, NARROWEST):g}px;"
+        f"width:100%;max-width:{width:g}px;height:auto",
     }
     return ElementTree.tostring(root, encoding="unicode")
 

@@ -29,6 +29,8 @@ REPAIRS = [
         '<div class="citation-list">',
     ),
     (re.compile(r' role="doc-(?:biblioentry|backlink)"'), ""),
+    # Every exercise and solution of a page would bear the same id.
+    (re.compile(r' id="(?:exercise|solution)-content"'), ""),
 ]
 
 

@@ -1,7 +1,9 @@
 """Answers the exercises of one chapter with its own solutions, in its own cells.
 
-Called with the path of a chapter; writes {label: [open, answered]} as JSON, where both
-are lists of what `check` said: before the solution was run, and after it.
+Called with the path of a chapter; writes as JSON
+{"exercises": {label: [open, answered]}, "figures": [name]}. Open and answered are lists
+of what `check` said: before the solution was run, and after it. The figures are those
+whose program was compared with JAX on the way.
 """
 
 import ast
@@ -13,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import against_jax
 from chapters import Block, Chapter, parse_chapter
 
 
@@ -74,6 +77,7 @@ def run(chapter: Chapter) -> dict[str, list[list[str]]]:
 if __name__ == "__main__":
     os.environ |= {"MPLBACKEND": "agg", "JAX_PLATFORMS": "cpu"}
     path = Path(sys.argv[1])
+    figures = against_jax.watch()
     with contextlib.redirect_stdout(sys.stderr):
         result = run(parse_chapter(path.stem, path.read_text("utf8")))
-    print(json.dumps(result))
+    print(json.dumps({"exercises": result, "figures": figures}))

@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -103,8 +104,9 @@ def test_every_exercise_has_a_check_and_a_folded_solution(name):
         assert solution.options.get("class") == "dropdown", "a solution must be folded"
 
 
-@pytest.mark.parametrize("name", BLOCKS)
-def test_the_solutions_pass_the_checks_and_empty_answers_do_not(name):
+@pytest.mark.parametrize("name", [*BLOCKS, "sliders"])
+def test_solutions_pass_empty_answers_do_not_and_programs_compute_what_jax_does(name):
+    paths = ROOT, ROOT / "tests" / "live"
     done = subprocess.run(
         [
             sys.executable,
@@ -112,13 +114,16 @@ def test_the_solutions_pass_the_checks_and_empty_answers_do_not(name):
             ROOT / f"book/{name}.md",
         ],
         cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))},
         capture_output=True,
         encoding="utf8",
     )
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout)
-    assert found.keys() == exercises(CHAPTERS[name]).keys()
-    for label, (unanswered, answered) in found.items():
+    sources = "\n".join(cell.source for cell in CHAPTERS[name].cells)
+    calls = re.findall(r"(?<!\w)live\(", sources)
+    assert len(set(found["figures"])) == len(calls) > 0
+    assert found["exercises"].keys() == exercises(CHAPTERS[name]).keys()
+    for label, (unanswered, answered) in found["exercises"].items():
         assert answered and set(answered) == {"passed"}, f"{label}: {answered}"
         assert "passed" not in unanswered, f"{label} passes without an answer"

@@ -30,7 +30,7 @@ FLAGS = [
 class Handler(SimpleHTTPRequestHandler):
     def translate_path(self, path: str) -> str:
         if not path.startswith(PREFIX):
-            return str(HTML / "outside-of-the-book")
+            return str(Path(self.directory, "outside-of-the-book"))
         return super().translate_path(path.removeprefix(PREFIX) or "/")
 
     def log_message(self, *_: object) -> None:
@@ -38,9 +38,9 @@ class Handler(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def served():
-    """Yields the address of the book while it is being served."""
-    handler = functools.partial(Handler, directory=str(HTML))
+def served(folder: Path = HTML):
+    """Yields the address of the book, or another folder, while it is being served."""
+    handler = functools.partial(Handler, directory=str(folder))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}{PREFIX}/"

@@ -84,3 +84,8 @@ def set_theme(page: Page, theme: str) -> None:
 def source(name: str) -> str:
     path = ROOT / Path(name).with_suffix(".md")
     return path.read_text("utf8") if path.exists() else ""
+
+
+def settled(page: Page) -> None:
+    """Wait until what was asked for has been drawn."""
+    page.evaluate("new Promise(r => requestAnimationFrame(() => setTimeout(r)))")

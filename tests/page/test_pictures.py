@@ -43,7 +43,7 @@ def drawing():
 
 
 def svg_of(shown):
-    return ElementTree.fromstring(shown.html).find(f"{SVG}svg")
+    return ElementTree.fromstring(shown.html).find(f".//{SVG}svg")
 
 
 def ids(shown):
@@ -53,7 +53,7 @@ def ids(shown):
 def test_the_output_is_a_figure_of_well_formed_svg_that_names_itself():
     shown = picture(drawing(), alt='rises "fast" & <far>', caption="a < b")
     figure = ElementTree.fromstring(shown._repr_html_())
-    svg, caption = figure
+    (svg,), caption = figure
     assert figure.get("class") == "picture"
     assert svg.tag == f"{SVG}svg" and svg.get("role") == "img"
     assert svg.get("aria-label") == 'rises "fast" & <far>'
