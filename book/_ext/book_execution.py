@@ -149,6 +149,8 @@ def execute(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
                 "execution_seconds": result.time,
                 "slowest_cell": slowest_cell(result.nb),
             }
+            # A page without a kernel has no use for the state of widgets.
+            result.nb.metadata.pop("widgets", None)
             bundle = CacheBundleIn(result.nb, env.doc2path(page), data=times)
             cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
     env.execution_times = {}

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from sphinx.application import Sphinx
 
@@ -33,6 +34,9 @@ REPAIRS = [
     (re.compile(r' id="(?:exercise|solution)-content"'), ""),
 ]
 
+# A host shows this page at any depth, so that its addresses begin at the host.
+RELATIVE = re.compile(r'\b(href|src|action)="(?![a-z]+:|[#/])([^"]*)"')
+
 
 def finish(app: Sphinx, failure: Exception | None) -> None:
     if failure or app.builder.name != "html":
@@ -44,6 +48,11 @@ def finish(app: Sphinx, failure: Exception | None) -> None:
         page.write_text(text, "utf8")
     for script in Path(app.outdir, "_static", "scripts").glob("fontawesome.js*"):
         script.unlink()
+    lost = Path(app.outdir, "404.html")
+    if lost.exists():
+        root = urlsplit(app.config.html_baseurl).path.rstrip("/")
+        text = RELATIVE.sub(rf'\1="{root}/\2"', lost.read_text("utf8"))
+        lost.write_text(text, "utf8")
     # Some static hosts leave out folders that begin with an underscore without this.
     Path(app.outdir, ".nojekyll").touch()
 

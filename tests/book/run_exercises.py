@@ -1,9 +1,9 @@
 """Answers the exercises of one chapter with its own solutions, in its own cells.
 
 Called with the path of a chapter; writes as JSON
-{"exercises": {label: [open, answered]}, "figures": [name]}. Open and answered are lists
-of what `check` said: before the solution was run, and after it. The figures are those
-whose program was compared with JAX on the way.
+{"exercises": {label: [open, answered, wrong]}, "figures": [name]}. The three are lists
+of what `check` said: before the solution was run, after it, and to three wrong answers.
+The figures are those whose program was compared with JAX on the way.
 """
 
 import ast
@@ -17,6 +17,9 @@ from typing import Any
 
 import against_jax
 from chapters import Block, Chapter, parse_chapter
+from wrong_answers import wrong_answers
+
+WRONG = 3
 
 
 def calls_check(cell: Block) -> bool:
@@ -70,7 +73,13 @@ def run(chapter: Chapter) -> dict[str, list[list[str]]]:
         unanswered = verdicts(cell, namespace)
         solution = chapter.solution(label)
         exec(compile(solution, f"the solution of {label}", "exec"), answered)
-        found[label] = [unanswered, verdicts(cell, answered)]
+        found[label] = [unanswered, verdicts(cell, answered), []]
+        for wrong in wrong_answers(solution):
+            attempt = dict(namespace)
+            exec(compile(wrong, f"a wrong answer to {label}", "exec"), attempt)
+            found[label][2] += [v for v in verdicts(cell, attempt) if v != "passed"][:1]
+            if len(found[label][2]) == WRONG:
+                break
     return found
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from chapters import Block, read_chapters
-from run_exercises import exercises
+from run_exercises import WRONG, exercises
 
 import blocks
 
@@ -25,6 +25,8 @@ BLOCKS = [
     if part.get("numbered")
     for entry in part["chapters"]
 ]
+# Which case it was, what was seen there, and what was given.
+HELPFUL = re.compile(r"Case \d+ of \d+: .{20,}\. The inputs were \w", re.S)
 HEADINGS = [
     "Choices stated explicitly",
     "Measured cost",
@@ -105,7 +107,9 @@ def test_every_exercise_has_a_check_and_a_folded_solution(name):
 
 
 @pytest.mark.parametrize("name", [*BLOCKS, "sliders"])
-def test_solutions_pass_empty_answers_do_not_and_programs_compute_what_jax_does(name):
+def test_solutions_pass_wrong_answers_are_helped_and_programs_compute_what_jax_does(
+    name,
+):
     paths = ROOT, ROOT / "tests" / "live"
     done = subprocess.run(
         [
@@ -124,6 +128,9 @@ def test_solutions_pass_empty_answers_do_not_and_programs_compute_what_jax_does(
     calls = re.findall(r"(?<!\w)live\(", sources)
     assert len(set(found["figures"])) == len(calls) > 0
     assert found["exercises"].keys() == exercises(CHAPTERS[name]).keys()
-    for label, (unanswered, answered) in found["exercises"].items():
+    for label, (unanswered, answered, wrong) in found["exercises"].items():
         assert answered and set(answered) == {"passed"}, f"{label}: {answered}"
         assert "passed" not in unanswered, f"{label} passes without an answer"
+        assert len(wrong) == WRONG, f"{label}: {wrong}"
+        for said in wrong:
+            assert HELPFUL.search(said), f"{label}: {said}"
