@@ -145,7 +145,9 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
         value = values[match[1]]
         if isinstance(value, str | bool):
             return str(value)
-        return format(float(value), match[2] or ".4g")
+        number = format(float(value), match[2] or ".4g")
+        sign = "−" if number.strip("-0.") else ""
+        return number.replace("-", sign, 1) if number.startswith("-") else number
 
     return FIELD.sub(text, template)
 

@@ -15,10 +15,10 @@ class Slider:
 
     Whole numbers where all three are `int`, else float32. `log` spaces the slider by
     powers of ten. `step` is how far a key moves the handle (in decades with `log`), a
-    two-hundredth of the range unless given; a whole number moves by one. `play` marks a
-    time or a position: it gets a button that lets it run. `unit` stands behind the
-    number. Raises ValueError for an order other than low <= value <= high with
-    low < high, and for `log` with numbers that are not positive.
+    tidy number near a two-hundredth of the range unless given; a whole number moves by
+    one. `play` marks a time or a position: it gets a button that lets it run. `unit`
+    stands behind the number. Raises ValueError for an order other than
+    low <= value <= high with low < high, and for `log` where `low` is not above 0.
     """
 
     low: int | float
@@ -65,8 +65,14 @@ class Slider:
     def describe(self) -> dict[str, Any]:
         """What the page needs to know, as JSON."""
         span = math.log10(self.high / self.low) if self.log else self.high - self.low
-        step = 1 if self.whole else self.step or span / 200
+        step = 1 if self.whole else self.step or _tidy(span / 200)
         return {"kind": "slider", "whole": self.whole} | asdict(self) | {"step": step}
+
+
+def _tidy(number: float) -> float:
+    """The largest of 1, 2 and 5 times a power of ten that is not above `number`."""
+    power = 10.0 ** math.floor(math.log10(number))
+    return float(f"{max(n for n in (1, 2, 5) if n * power <= number) * power:.1g}")
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """A matplotlib figure that follows sliders by running the JAX function behind it."""
 
+import html
 import inspect
 import json
 from collections.abc import Callable, Mapping
@@ -61,6 +62,14 @@ class Live(anywidget.AnyWidget):
                 raise ValueError(f"{name} {error}") from None
         return checked
 
+    def _still(self) -> str:
+        """What a reader without JavaScript is told."""
+        at = ", ".join(
+            f"{control.label or name}: {self.values[name]}"
+            for name, control in self._checks.items()
+        )
+        return f"Without JavaScript this figure stands still, at {at}."
+
     def page_html(self) -> str:
         """The figure as it stands, with what the page's own module needs to move it."""
         keys = "name", "call", "program", "artists", "controls", "summary", "values"
@@ -69,6 +78,7 @@ class Live(anywidget.AnyWidget):
         return (
             f'<div class="live-figure" id="{self.name}">'
             f"{framed(self.svg, self.caption)}"
+            f"<noscript><p>{html.escape(self._still())}</p></noscript>"
             f'<script type="application/json">{state}</script></div>'
         )
 

@@ -42,7 +42,8 @@ const CSS = `
   .live-controls .live-rest { display: none; }
   .live-panel select, .live-panel input[type=checkbox] { justify-self: end; }
 }
-@media print { .live-panel { display: none; } }
+.live-printed { display: none; }
+@media print { .live-panel { display: none; } .live-printed { display: block; } }
 `;
 
 // Numbers ---------------------------------------------------------------------------
@@ -50,12 +51,14 @@ const CSS = `
 function show(value, spec) {
   if (typeof value === "boolean") return value ? "on" : "off";
   if (typeof value === "string") return value;
-  if (spec?.[1] === "f") return value.toFixed(spec[0]);
-  const digits = spec ? +spec[0] : 4;
-  const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e5 || size < 1e-3)) return String(+value.toPrecision(digits)).replace("-", "−").replace("e−", "e-");
-  return String(+value.toPrecision(digits)).replace(/^-/, "−");
+  const digits = spec ? +spec[0] : 4, size = Math.abs(value);
+  if (spec?.[1] === "f") return signed(value.toFixed(digits));
+  if (!spec && Number.isInteger(value) && size < 1e9) return signed(String(value));
+  return signed(String(+value.toPrecision(digits)));
 }
+
+// A minus as in print, and none before a zero.
+const signed = text => text.replace(/^-/, /[1-9]/.test(text) ? "−" : "");
 
 const fill = (template, values) =>
   template.replace(/\{(\w*)(?::\.(\d+)([fg]))?\}/g, (_, name, digits, form) => {
@@ -142,9 +145,8 @@ const draw = {
     for (let k = 0; k < w * h; k++) {
       const value = data[k];
       if (Number.isNaN(value)) continue; // stays transparent
-      const colour = 3 * Math.min(255, Math.max(0, Math.floor((value - low) / (high - low) * 256)));
-      for (let c = 0; c < 3; c++) pixels.data[4 * k + c] = table.charCodeAt(colour + c);
-      pixels.data[4 * k + 3] = 255;
+      const colour = 4 * Math.min(255, Math.max(0, Math.floor((value - low) / (high - low) * 256)));
+      for (let c = 0; c < 4; c++) pixels.data[4 * k + c] = table.charCodeAt(colour + c);
     }
     context.putImageData(pixels, 0, 0);
     const image = node.matches("image") ? node : node.querySelector("image");
@@ -168,17 +170,24 @@ const make = (tag, properties = {}, ...children) => {
 // JupyterLab leaves its shortcuts alone where this stands: the arrow keys stay ours.
 const quiet = { lmSuppressShortcuts: "true" };
 
+// How many it takes to write a number.
+const decimals = number => [...Array(16).keys()].find(digits => +number.toFixed(digits) === number) ?? 16;
+
 // The handle moves by tidy numbers, and reaches both ends exactly.
 function fromHandle(control, at) {
-  const { low, high, log, whole } = control, [first, last] = log ? [Math.log10(low), Math.log10(high)] : [low, high];
+  const { low, high, log, whole, step } = control, [first, last] = log ? [Math.log10(low), Math.log10(high)] : [low, high];
   if (at <= first + 1e-9 * Math.abs(last - first)) return low;
   if (at >= last - 1e-9 * Math.abs(last - first)) return high;
-  const value = log ? 10 ** at : at, digits = log ? Math.max(3, 1 + Math.ceil(-Math.log10(control.step))) : 6;
-  return whole ? Math.round(value) : Math.min(high, Math.max(low, +value.toPrecision(digits)));
+  const value = log ? 10 ** at : at;
+  if (whole) return Math.round(value);
+  const tidy = log ? +value.toPrecision(Math.max(3, 1 + Math.ceil(-Math.log10(step)))) : +value.toFixed(decimals(step));
+  return Math.min(high, Math.max(low, tidy));
 }
 
 const title = control => control.label || control.name;
 const label = (control, id, className) => make("label", { htmlFor: id, textContent: title(control), className });
+
+const typing = value => (value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential() : String(value));
 
 function slider(control, id, set) {
   const { low, high, log, step, unit, whole } = control, scaled = v => (log ? Math.log10(v) : v);
@@ -209,7 +218,7 @@ function slider(control, id, set) {
     range.value = scaled(value);
     range.setAttribute("aria-valuetext", show(value) + (unit ? ` ${unit}` : ""));
     if (from === typed) return;
-    typed.value = +value.toPrecision(6);
+    typed.value = typing(+value.toPrecision(6));
     typed.setAttribute("aria-invalid", "false");
     fault.textContent = "";
   }];
@@ -326,7 +335,7 @@ function reader(svg, artist, node, data, speak) {
 
 function play(control, button, set) {
   let timer = 0;
-  const stop = () => { clearInterval(timer); timer = 0; button.textContent = `Play ${title(control)}`; };
+  const stop = () => { clearInterval(timer); timer = 0; button.textContent = `Play: ${title(control)}`; };
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   button.addEventListener("click", () => {
     if (timer) return stop();
@@ -339,7 +348,7 @@ function play(control, button, set) {
       set(fromHandle(control, scaled(control.now()) + stride));
       if (control.now() >= high) stop();
     }, calm ? 700 : Math.min(400, Math.max(50, 8000 * stride / span)));
-    button.textContent = `Pause ${title(control)}`;
+    button.textContent = `Pause: ${title(control)}`;
   });
   stop();
   return stop;
@@ -364,6 +373,7 @@ export default {
     const fields = make("fieldset", { className: "live-controls" }), buttons = make("div", { className: "live-buttons" });
     fields.setAttribute("aria-label", "Settings of the figure");
     const panel = make("div", { className: "live-panel" }, fields, buttons);
+    const printed = make("p", { className: "live-printed" });
     const summary = make("p", { className: "live-summary" }), spoken = make("p", { className: "live-spoken" });
     spoken.setAttribute("aria-live", "polite");
 
@@ -379,6 +389,7 @@ export default {
       out = run(values);
       for (const [artist, nodes] of parts) draw[artist.kind](nodes, artist, list(out[artist.result]));
       summary.textContent = fill(model.get("summary"), name => out[name] ?? model.get("values")[name]);
+      printed.textContent = `At ${controls.map(control => `${title(control)}: ${show(control.now())}`).join(", ")}.`;
       speak(summary.textContent, 500);
       for (const read of say) read();
       root.dispatchEvent(new CustomEvent("drawn", { bubbles: true, detail: { out } }));
@@ -429,7 +440,9 @@ export default {
         const value = control.now(), at = control.options?.indexOf(value);
         return `${control.name}=${at === undefined ? python(value) : at}`;
       });
-      copy(`${model.get("call")}(${settings.join(", ")})`, node);
+      const meant = controls.filter(control => control.options).map(control => `${control.name}: ${control.now()}`);
+      const comment = meant.length ? `  # ${meant.join(", ")}` : "";
+      copy(`${model.get("call")}(${settings.join(", ")})${comment}`, node);
     });
     const link = model.get("link");
     if (link) button("Copy link", node => copy(link(model.get("values")), node));
@@ -444,7 +457,7 @@ export default {
       for (const control of controls) showing[control.name](control.now());
       redraw();
     });
-    root.append(figure, panel, summary, spoken);
+    root.append(figure, panel, printed, summary, spoken);
     el.append(root);
     update();
   },

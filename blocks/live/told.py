@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
 from matplotlib.image import AxesImage
 from matplotlib.text import Text
 
@@ -57,8 +58,13 @@ def _on_page(axis: list[Any], numbers: Any) -> list[float]:
 
 def _describe_image(image: AxesImage, value: np.ndarray) -> dict[str, Any]:
     ax = image.axes
+    if type(image.norm) is not Normalize:
+        raise ValueError(
+            "a live heat map has colours that are linear in its numbers; "
+            f"got {type(image.norm).__name__}"
+        )
     low, high = image.get_clim()
-    table = (image.cmap(np.arange(256))[:, :3] * 255).round().astype(np.uint8)
+    table = (image.cmap(np.arange(256)) * 255).round().astype(np.uint8)
     left, right, bottom, top = image.get_extent()
     upwards = image.origin == "lower"  # the first row is the lowest
     return {

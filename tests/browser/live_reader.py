@@ -53,7 +53,7 @@ def change_all(page):
     page.get_by_label("kind").select_option("relu")
     page.get_by_label("turn it over").check()
     settled(page)
-    return {"slope": 0.3, "phase": 1.3, "n": 7, "kind": "relu", "flip": True}
+    return {"slope": 0.3, "phase": 1.2, "n": 7, "kind": "relu", "flip": True}
 
 
 def copied(page, button):

@@ -50,7 +50,7 @@ def test_the_mouse_reaches_both_ends_exactly(opened):
                 "End": 10.0,
             },
         ),
-        ("phase", {"ArrowUp": 1.03, "ArrowLeft": 0.97, "PageDown": 0.7, "End": 6.0}),
+        ("phase", {"ArrowUp": 1.02, "ArrowLeft": 0.98, "PageDown": 0.8, "End": 6.0}),
         ("n", {"ArrowRight": 4, "PageUp": 10, "PageDown": 1, "Home": 1}),
     ],
 )
@@ -143,16 +143,16 @@ def test_a_finger_drags_and_taps(opened):
 
 def test_play_runs_until_it_is_paused_and_begins_anew_at_the_end(opened):
     page = opened()
-    page.get_by_role("button", name="Play phase").click()
+    page.get_by_role("button", name="Play: phase").click()
     page.wait_for_function("drawn.everything.at(-1).mark[0] > -1.5")
-    page.get_by_role("button", name="Pause phase").click()
+    page.get_by_role("button", name="Pause: phase").click()
     page.wait_for_timeout(150)
     stands = settings(page)
     page.wait_for_timeout(300)
     assert settings(page) == stands
     check_drawn(page, stands)
     page.locator("#everything [name=phase]").press("End")
-    page.get_by_role("button", name="Play phase").click()
+    page.get_by_role("button", name="Play: phase").click()
     page.wait_for_function("drawn.everything.at(-1).mark[0] < 0")
     page.get_by_role("button", name="Reset").first.click()
     page.wait_for_timeout(300)
@@ -162,14 +162,14 @@ def test_play_runs_until_it_is_paused_and_begins_anew_at_the_end(opened):
 def test_play_stops_at_the_end(opened):
     page = opened()
     field(page, "phase").fill("5.9")
-    page.get_by_role("button", name="Play phase").click()
-    page.get_by_role("button", name="Play phase").wait_for()
+    page.get_by_role("button", name="Play: phase").click()
+    page.get_by_role("button", name="Play: phase").wait_for()
     check_drawn(page, DEFAULTS | {"phase": 6})
 
 
 def test_play_goes_in_few_steps_where_motion_is_to_be_reduced(opened):
     page = opened(reduced_motion="reduce")
-    page.get_by_role("button", name="Play phase").click()
+    page.get_by_role("button", name="Play: phase").click()
     page.wait_for_function("drawn.everything.at(-1).mark[0] > -1.5")
     seen = page.evaluate("drawn.everything.map(out => out.mark[0])")
     assert np.diff(seen) == pytest.approx(0.6, abs=1e-5)

@@ -84,7 +84,11 @@ def compare(view: Callable, fig: Any, controls: Mapping[str, Any]) -> None:
     def arguments(values: Mapping[str, Any]) -> dict[str, jax.Array]:
         return {name: controls[name].argument(v) for name, v in values.items()}
 
-    program = Program(view, arguments({k: c.value for k, c in controls.items()}))
+    defaults = {name: control.value for name, control in controls.items()}
+    program = Program(view, arguments(defaults))
+    # As "Copy as Python" has it: plain numbers, an option by its place.
+    copied = {k: np.asarray(v).item() for k, v in arguments(defaults).items()}
+    assert view(**copied).keys() == run(arguments(defaults)).keys()
     for _ in range(SETTINGS):
         values = {name: draw(control, rng) for name, control in controls.items()}
         given = arguments(values)

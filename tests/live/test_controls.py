@@ -56,3 +56,10 @@ def test_a_choice_begins_at_one_of_its_different_options(options, value):
 def test_a_switch_gives_a_boolean():
     assert Switch(True).argument(False).dtype == jnp.bool_
     assert Switch(True).ends() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "step"), [(0.0, 1.0, 0.005), (0.98, 1.0, 1e-4), (-4.0, 4.0, 0.02)]
+)
+def test_a_key_moves_by_a_tidy_number(low, high, step):
+    assert Slider(low, high, low).describe()["step"] == step

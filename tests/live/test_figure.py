@@ -224,6 +224,18 @@ def test_a_scale_that_cannot_move():
         make(fig=fig)
 
 
+def test_colours_that_are_not_linear():
+    fig, ax = plt.subplots()
+    ax.imshow(np.ones((2, 2)), norm="log", gid="y")
+    with pytest.raises(ValueError, match="linear in its numbers; got LogNorm"):
+        make(lambda a: {"y": a * jnp.ones((2, 2))}, fig)
+
+
+def test_a_reader_without_javascript_is_told_at_what_the_figure_stands():
+    page = make().page_html()
+    assert re.search("<noscript><p>Without JavaScript .* at a: 1.0.</p>", page)
+
+
 def test_a_notebook_is_handed_the_widget_and_the_page():
     # Of a widget of ipywidgets 7, IPython would ask less than the bundle.
     data, _ = DisplayFormatter().format(make())
