@@ -19,13 +19,18 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
 }
 
 
+def require_activation(activation: str) -> str:
+    """The name itself, if there is a curve of that name; else raise ValueError."""
+    if activation not in ACTIVATIONS:
+        names = ", ".join(ACTIVATIONS)
+        raise ValueError(f"activation must be one of {names}; got {activation!r}")
+    return activation
+
+
 def activate(x: Float[Array, "*shape"], activation: str) -> Float[Array, "*shape"]:
     """`x` through the activation of that name; an unknown name raises ValueError.
 
     "gelu" is the form with erf, "gelu_tanh" the approximation by tanh (Hendrycks and
     Gimpel, 2016, section 2); "silu" is x sigmoid(x), also called Swish.
     """
-    if activation not in ACTIVATIONS:
-        names = ", ".join(ACTIVATIONS)
-        raise ValueError(f"activation must be one of {names}; got {activation!r}")
-    return ACTIVATIONS[activation](x)
+    return ACTIVATIONS[require_activation(activation)](x)

@@ -9,10 +9,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, ScalarLike, Shaped
 
 from blocks.cache import KVCache
-from blocks.masks import causal_mask, require_fit, require_mask
+from blocks.masks import causal_mask, require_bias, require_heads, require_mask
 from blocks.module import module, static
 from blocks.numerics import require_floating, upcast
-from blocks.rotary import apply_rotary, rotary_angles
+from blocks.rotary import apply_rotary, require_pairs, rotary_angles
 
 
 def attention_weights(
@@ -28,23 +28,21 @@ def attention_weights(
     $$ \mathrm{softmax}_s\bigl(q_t \cdot k_s \cdot \mathrm{scale} + b_{t,s}\bigr) $$
 
     `scale` is 1/sqrt(h) unless given. Key head i // (n/g) serves query head i. `mask`
-    is boolean, True = may attend; `bias` is added to the scores and must be finite.
-    Each is (t, s), or names every axis of (*batch, n, t, s) with 1 where it is shared.
+    is boolean, True = may attend; `bias` is floating, finite and added to the scores.
+    Each is (t, s), or names every axis of (`*batch`, n, t, s) with 1 where shared.
     A query that may attend nowhere gets weights of 0. Float32 or wider, whatever the
-    dtype of `q`. Raises ValueError where g does not divide n, where the mask is not
-    boolean, and where mask or bias do not fit.
+    dtype of `q`. ValueError where g does not divide n, or mask or bias do not fit.
 
     Vaswani et al. (2017), section 3.2.1; shared key heads by Ainslie et al. (2023).
     """
     (*batch, t, n, h), (s, g) = q.shape, k.shape[-3:-1]
-    if n % g:
-        raise ValueError(f"{g} key heads must divide {n} query heads")
+    require_heads(n, g)
     shape = (*batch, n, t, s)
     grouped = upcast(q).reshape(*batch, t, g, n // g, h)
     scores = jnp.einsum("...tgrh,...sgh->...grts", grouped, upcast(k)).reshape(shape)
     scores = scores * (h**-0.5 if scale is None else scale)
     if bias is not None:
-        require_fit("bias", bias, shape)
+        require_bias(bias, shape)
         scores = scores + bias
     if mask is not None:
         require_mask(mask, shape)
@@ -113,14 +111,15 @@ class MultiHeadAttention:
     ) -> "MultiHeadAttention":
         """Heads of size h = d/n and g = n key heads, unless they are given.
 
-        ValueError where g does not divide n, or n does not divide d and h is not given.
+        ValueError where g does not divide n, or n does not divide d and h is not given;
+        where `pairs` is another word; and with `rotary`, where h is odd.
         """
         g = n if g is None else g
-        if n % g:
-            raise ValueError(f"{g} key heads must divide {n} query heads")
+        require_heads(n, g)
         if h is None and d % n:
             raise ValueError(f"{n} heads must divide the {d} features, or h be given")
         h = d // n if h is None else h
+        require_pairs(h if rotary else 0, pairs)
         k_q, k_k, k_v, k_o = jax.random.split(key, 4)
         return cls(
             w_q=jax.random.normal(k_q, (d, n, h)) / d**0.5,
@@ -163,6 +162,8 @@ class MultiHeadAttention:
         context_positions: Int[Array, "*#rows s"] | None = None,
     ) -> Float[Array, "*batch t d"]:
         """Attention to `x`, or to `context`; positions count from 0 unless given."""
+        if context is None and context_positions is not None:
+            raise ValueError("context_positions belong to a context, and there is none")
         if context is None:
             context, context_positions = x, positions
         q = self._turn(self._project(x, self.w_q, self.b_q), positions)
@@ -174,7 +175,7 @@ class MultiHeadAttention:
         self,
         x: Float[Array, "b t d"],
         cache: KVCache,
-        start: int | Int[Array, ""] | Int[Array, "b"],
+        start: Int[jax.typing.ArrayLike, ""] | Int[Array, "b"],
         *,
         mask: Shaped[Array, "..."] | None = None,
         bias: Float[Array, "..."] | None = None,
@@ -182,10 +183,9 @@ class MultiHeadAttention:
     ) -> tuple[Float[Array, "b t d"], KVCache]:
         """Causal attention of new tokens to those in the cache and to themselves.
 
-        The new tokens stand in slots start, …, start + t - 1, which are their positions
-        too unless given (padding on the left moves them). `mask` and `bias` span the
-        capacity: (t, c), or (b, n, t, c) with 1 where shared. Slots outside the cache
-        are treated as in `KVCache.write`.
+        New tokens stand in slots start, …, start + t - 1, which are their positions too
+        unless given (padding on the left moves them). `mask` and `bias` span the
+        capacity: (t, c), or (b, n, t, c) with 1 where shared. Slots outside: `write`.
         """
         slots = jnp.asarray(start)[..., None] + jnp.arange(x.shape[1])
         positions = slots if positions is None else positions

@@ -3,8 +3,10 @@
 Axes: `b` rows of a batch, `c` capacity, `t` new tokens, `g` key heads, `h` per head.
 """
 
+from numbers import Integral
+
 import jax.numpy as jnp
-from jax.typing import DTypeLike
+from jax.typing import ArrayLike, DTypeLike
 from jaxtyping import Array, Float, Int
 
 from blocks.module import module
@@ -25,6 +27,10 @@ class KVCache:
     def init(
         cls, b: int, capacity: int, g: int, h: int, *, dtype: DTypeLike = jnp.float32
     ) -> "KVCache":
+        """An empty cache; a `dtype` that is not floating raises ValueError."""
+        if not jnp.issubdtype(dtype, jnp.floating):
+            name = jnp.dtype(dtype).name
+            raise ValueError(f"a cache holds floating numbers; got {name}")
         return cls(
             k=jnp.zeros((b, capacity, g, h), dtype),
             v=jnp.zeros((b, capacity, g, h), dtype),
@@ -38,13 +44,14 @@ class KVCache:
         self,
         k: Float[Array, "b t g h"],
         v: Float[Array, "b t g h"],
-        start: int | Int[Array, ""] | Int[Array, "b"],
+        start: Int[ArrayLike, ""] | Int[Array, "b"],
     ) -> "KVCache":
         """The cache with `k` and `v` in slots start, …, start + t - 1.
 
-        `start` is one number for all rows or one for each. Where it is a Python
-        number, slots beyond the capacity raise ValueError; where it is an array, and
-        may be traced, a row with a slot outside the cache becomes NaN throughout.
+        `start` is one number for all rows or one for each. Where it is a number,
+        Python's or NumPy's, slots beyond the capacity raise ValueError; where it is an
+        array, and may be traced, a row with a slot outside the cache becomes NaN
+        throughout.
         """
         (b, _, *heads), t = self.k.shape, k.shape[1]
         if not k.shape == v.shape == (b, t, *heads):
@@ -52,7 +59,7 @@ class KVCache:
                 f"the cache holds (b, c, g, h) = {self.k.shape}; "
                 f"got keys {k.shape} and values {v.shape}"
             )
-        if isinstance(start, int) and not 0 <= start <= self.capacity - t:
+        if isinstance(start, Integral) and not 0 <= int(start) <= self.capacity - t:
             raise ValueError(
                 f"slots must lie within the capacity {self.capacity}; "
                 f"got {t} tokens from slot {start}"

@@ -3,22 +3,20 @@
 Axes: `*batch` any leading axes, `d` features of the model, `f` hidden features.
 """
 
-import math
 from collections.abc import Sequence
+from numbers import Integral
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from blocks.activations import activate
+from blocks.activations import activate, require_activation
 from blocks.module import module, static
 from blocks.numerics import require_floating
 
 
 def _affine(
-    x: Float[Array, "*batch i"],
-    w: Float[Array, "i o"],
-    b: Float[Array, "o"] | None = None,
+    x: Float[Array, "*batch i"], w: Float[Array, "i o"], b: Float[Array, "o"] | None
 ) -> Float[Array, "*batch o"]:
     """`x @ w`, plus `b` where there is one."""
     require_floating(x)
@@ -75,9 +73,11 @@ def gated_hidden_size(f: int, *, multiple: int = 1) -> int:
     """The hidden size that gives a gated layer the parameters of one with two matrices.
 
     Three matrices in place of two, so two thirds of `f`, rounded up to a `multiple`.
-    Shazeer (2020), section 2.
+    ValueError unless both are whole and at least 1. Shazeer (2020), section 2.
     """
-    return math.ceil(2 * f / (3 * multiple)) * multiple
+    if not all(isinstance(size, Integral) and size >= 1 for size in (f, multiple)):
+        raise ValueError(f"sizes must be whole and at least 1; got {f=}, {multiple=}")
+    return -(-2 * f // (3 * multiple)) * multiple
 
 
 @module
@@ -106,7 +106,7 @@ class FeedForward:
             w_out=jax.random.normal(k_out, (f, d)) / f**0.5,
             b_in=jnp.zeros(f) if biases else None,
             b_out=jnp.zeros(d) if biases else None,
-            activation=activation,
+            activation=require_activation(activation),
         )
 
     def __call__(self, x: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
@@ -150,7 +150,7 @@ class GLUFeedForward:
             b_gate=jnp.zeros(f) if biases else None,
             b_up=jnp.zeros(f) if biases else None,
             b_down=jnp.zeros(d) if biases else None,
-            activation=activation,
+            activation=require_activation(activation),
         )
 
     def __call__(self, x: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
@@ -184,13 +184,13 @@ class MLP:
     ) -> "MLP":
         if len(sizes) < 2:
             raise ValueError(f"sizes must name at least input and output; got {sizes}")
-        pairs = list(zip(sizes[:-1], sizes[1:], strict=True))
-        keys = jax.random.split(key, len(pairs))
+        require_activation(activation)
+        keys = jax.random.split(key, len(sizes) - 1)
         weights = tuple(
-            jax.random.normal(k, pair) * (2 / pair[0]) ** 0.5
-            for k, pair in zip(keys, pairs, strict=True)
+            jax.random.normal(k, (i, o)) * (2 / i) ** 0.5
+            for k, i, o in zip(keys, sizes[:-1], sizes[1:], strict=True)
         )
-        biases = tuple(jnp.zeros(o) for _, o in pairs)
+        biases = tuple(jnp.zeros(o) for o in sizes[1:])
         return cls(weights=weights, biases=biases, activation=activation)
 
     def __call__(self, x: Float[Array, "*batch i"]) -> Float[Array, "*batch o"]:

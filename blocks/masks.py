@@ -6,7 +6,9 @@ the heads. Masks are combined with `&`.
 """
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, ScalarLike, Shaped
+from jaxtyping import Array, Bool, Int, Integer, ScalarLike, Shaped
+
+from blocks.numerics import known
 
 
 def _for_heads(visible: Bool[Array, "*batch t s"]) -> Bool[Array, "..."]:
@@ -15,12 +17,12 @@ def _for_heads(visible: Bool[Array, "*batch t s"]) -> Bool[Array, "..."]:
 
 
 def causal_mask(
-    q_positions: Int[Array, "*#batch t"], k_positions: Int[Array, "*#batch s"]
+    q_positions: Integer[Array, "*#batch t"], k_positions: Integer[Array, "*#batch s"]
 ) -> Bool[Array, "..."]:
     """True where the key stands at the query's position or before it.
 
     Positions are compared, not indices of arrays, so two new queries of five keys see
-    four keys and five. One row of positions gives (t, s), a batch (*batch, 1, t, s).
+    four keys and five. One row of positions gives (t, s), a batch (`*batch`, 1, t, s).
 
     Vaswani et al. (2017), section 3.2.3.
     """
@@ -28,27 +30,39 @@ def causal_mask(
 
 
 def window_mask(
-    q_positions: Int[Array, "*#batch t"],
-    k_positions: Int[Array, "*#batch s"],
+    q_positions: Integer[Array, "*#batch t"],
+    k_positions: Integer[Array, "*#batch s"],
     window: ScalarLike,
 ) -> Bool[Array, "..."]:
     """True where query and key stand fewer than `window` positions apart.
 
     `window` counts the token itself: with `causal_mask` each query sees at most
     `window` keys, without it at most `2 * window - 1`. One row of positions gives
-    (t, s), a batch (*batch, 1, t, s). A window below 1 raises ValueError.
+    (t, s), a batch (`*batch`, 1, t, s). A window below 1 raises ValueError.
 
     Beltagy, Peters and Cohan (2020), section 3.1, where a window of w has w/2 keys on
     each side.
     """
-    if isinstance(window, int | float) and window < 1:
-        raise ValueError(f"a window holds at least the token itself; got {window=}")
-    distance = q_positions[..., :, None] - k_positions[..., None, :]
-    return _for_heads(jnp.abs(distance) < window)
+    if (number := known(window)) is not None and number < 1:
+        raise ValueError(
+            f"a window holds at least the token itself; got window={window}"
+        )
+    # Narrow and unsigned positions would wrap round where they are subtracted.
+    q, k = q_positions.astype(jnp.int32), k_positions.astype(jnp.int32)
+    return _for_heads(jnp.abs(q[..., :, None] - k[..., None, :]) < window)
+
+
+def _require_real(real: Array) -> None:
+    if real.dtype != jnp.bool_:
+        raise ValueError(f"real must be boolean, True = not padding; got {real.dtype}")
 
 
 def padding_mask(real: Bool[Array, "*batch s"]) -> Bool[Array, "*batch 1 1 s"]:
-    """`real`, True at the tokens that are not padding, as a mask over the keys."""
+    """`real`, True at the tokens that are not padding, as a mask over the keys.
+
+    Anything but booleans raises ValueError.
+    """
+    _require_real(real)
     return real[..., None, None, :]
 
 
@@ -56,10 +70,10 @@ def positions_of(real: Bool[Array, "*batch s"]) -> Int[Array, "*batch s"]:
     """The position of each real token in its row, counted from 0; padding gets 0.
 
     With padding on the left a token's position is not its index. `real` is True at
-    the tokens that are not padding, wherever the padding stands.
+    the tokens that are not padding, wherever the padding stands. Anything but booleans
+    raises ValueError.
     """
-    if real.dtype != jnp.bool_:
-        raise ValueError(f"real must be boolean, True = not padding; got {real.dtype}")
+    _require_real(real)
     before = jnp.cumsum(real, axis=-1, dtype=jnp.int32) - 1
     return jnp.where(real, before, 0)
 
@@ -93,3 +107,18 @@ def require_mask(mask: Array, shape: tuple[int, ...]) -> None:
     require_fit("mask", mask, shape)
     if mask.dtype != jnp.bool_:
         raise ValueError(f"mask must be boolean, True = may attend; got {mask.dtype}")
+
+
+def require_bias(bias: Array, shape: tuple[int, ...]) -> None:
+    """Raise ValueError unless `bias` is floating and fits `shape`."""
+    require_fit("bias", bias, shape)
+    if not jnp.issubdtype(bias.dtype, jnp.floating):
+        raise ValueError(f"bias must be floating, added to scores; got {bias.dtype}")
+
+
+def require_heads(n: int, g: int) -> None:
+    """Raise ValueError unless `g` key heads can serve `n` query heads."""
+    if min(n, g) < 1:
+        raise ValueError(f"attention needs at least one head; got {n=} and {g=}")
+    if n % g:
+        raise ValueError(f"{g} key heads must divide {n} query heads")

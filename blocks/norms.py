@@ -11,6 +11,15 @@ from blocks.module import module, static
 from blocks.numerics import upcast
 
 
+def _require_features(x: Array, **arrays: Array) -> None:
+    for name, array in arrays.items():
+        if jnp.shape(array) != x.shape[-1:]:
+            raise ValueError(
+                f"{name} must have the shape (d,) = {x.shape[-1:]} of one vector; "
+                f"got {jnp.shape(array)}"
+            )
+
+
 def rms_norm(
     x: Float[Array, "*batch d"], scale: Float[Array, "d"], *, eps: ScalarLike = 1e-5
 ) -> Float[Array, "*batch d"]:
@@ -20,10 +29,11 @@ def rms_norm(
 
     The mean is taken in float32 or wider and `y` has the dtype of `x`. `scale` is the
     paper's $g$; the paper has no $\epsilon$, without which a vector of zeros would
-    have no answer.
+    have no answer. A scale of another shape raises ValueError.
 
     Zhang and Sennrich (2019), eq. 4.
     """
+    _require_features(x, scale=scale)
     wide = upcast(x)
     mean_square = jnp.mean(wide**2, axis=-1, keepdims=True)
     return (wide * lax.rsqrt(mean_square + eps) * scale).astype(x.dtype)
@@ -42,10 +52,12 @@ def layer_norm(
        + b_i, \qquad \mu = \frac1d \sum_j x_j $$
 
     The variance divides by $d$, not by $d - 1$. Mean and variance are taken in float32
-    or wider and `y` has the dtype of `x`. `scale` is $g$ and `bias` is $b$.
+    or wider and `y` has the dtype of `x`. `scale` is $g$ and `bias` is $b$;
+    another shape of either raises ValueError.
 
     Ba, Kiros and Hinton (2016), section 3.
     """
+    _require_features(x, scale=scale, bias=bias)
     wide = upcast(x)
     centred = wide - jnp.mean(wide, axis=-1, keepdims=True)
     variance = jnp.mean(centred**2, axis=-1, keepdims=True)

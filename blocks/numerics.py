@@ -1,13 +1,19 @@
 """The care with precision that several blocks share."""
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
 T = TypeVar("T")
+
+
+def known(value: Any) -> Any:
+    """`value`, or None where it is traced: then its number comes with the run."""
+    return None if isinstance(value, Tracer) else value
 
 
 def require_floating(x: Array) -> None:

@@ -84,10 +84,13 @@ def adamw(
     The paper's line 12 scales both terms by one schedule of size 1 at its peak:
     `adamw(lambda t: eta(t) * alpha, weight_decay=..., eta=eta)`. `mask(params)` is True
     where decay acts; without it, everywhere (see `decay_matrices`). `weight_decay` has
-    no default, for the same number means less by a factor `lr` in `adamw_lr`.
+    no default, for the same number means less by a factor `lr` in `adamw_lr`. A
+    schedule in its place raises ValueError: it belongs to `eta`.
 
     Loshchilov and Hutter (2019), algorithm 2, line 12.
     """
+    if callable(weight_decay):
+        raise ValueError("weight_decay must be a number; its schedule is given as eta")
 
     def decay(t):
         return -jnp.asarray(eta(t) if callable(eta) else eta) * weight_decay

@@ -19,7 +19,7 @@ def sinusoidal(
     $$ p_{t,2i} = \sin(t \, \mathrm{base}^{-2i/d}), \qquad
        p_{t,2i+1} = \cos(t \, \mathrm{base}^{-2i/d}) $$
 
-    Float32. When `d` is odd the last sine has no cosine beside it.
+    Float32 or wider. When `d` is odd the last sine has no cosine beside it.
 
     Vaswani et al. (2017), section 3.5.
     """
@@ -78,9 +78,13 @@ def alibi_bias(
 
     Zero at the query's own position and negative before it; it is positive for keys
     after the query, so a causal mask belongs with it. Give it to a batch as `[None]`.
-    Float32.
+    Float32 or wider.
 
     Press, Smith and Lewis (2022), section 3.
     """
-    distance = k_positions[None, :] - q_positions[:, None]
-    return upcast(slopes)[:, None, None] * distance
+    # Narrow and unsigned positions would wrap round where they are subtracted.
+    q, k = (
+        p.astype(jnp.int32) if jnp.issubdtype(p.dtype, jnp.integer) else upcast(p)
+        for p in (q_positions, k_positions)
+    )
+    return upcast(slopes)[:, None, None] * (k[None, :] - q[:, None])

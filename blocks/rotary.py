@@ -9,6 +9,14 @@ from jaxtyping import Array, Float, Num, ScalarLike, Shaped
 from blocks.numerics import upcast
 
 
+def require_pairs(h: int, pairs: str = "adjacent") -> None:
+    """Raise ValueError unless `h` features fall into such pairs."""
+    if h % 2:
+        raise ValueError(f"rotary turns pairs of features, so h must be even; got {h=}")
+    if pairs not in ("adjacent", "halves"):
+        raise ValueError(f'pairs must be "adjacent" or "halves"; got {pairs!r}')
+
+
 def rotary_angles(
     positions: Num[Array, "*shape"], h: int, *, base: ScalarLike = 10_000.0
 ) -> Float[Array, "*shape {h}//2"]:
@@ -16,15 +24,15 @@ def rotary_angles(
 
     $$ \phi_{t,i} = t \, \mathrm{base}^{-2i/h}, \qquad i = 0, \dots, h/2 - 1 $$
 
-    Float32 whatever the dtype of the model, since bfloat16 has no odd number above
-    256. An odd `h` raises ValueError.
+    Float32 or wider whatever the dtype of the positions, since bfloat16 has no odd
+    number above 256. An odd `h` raises ValueError.
 
     Su et al. (2021), section 3.2.2; the paper counts i from 1.
     """
-    if h % 2:
-        raise ValueError(f"rotary turns pairs of features, so h must be even; got {h=}")
+    require_pairs(h)
     frequencies = base ** (-jnp.arange(0, h, 2) / h)
-    return positions[..., None].astype(jnp.float32) * frequencies
+    wide = positions.astype(jnp.promote_types(positions.dtype, jnp.float32))
+    return wide[..., None] * frequencies
 
 
 def apply_rotary(
@@ -40,23 +48,33 @@ def apply_rotary(
     `pairs="adjacent"` takes features 2i and 2i + 1, as the paper does;
     `pairs="halves"` takes i and i + m, as most programs for Llama do, where m is the
     number of angles.
-    With fewer angles than h/2 the first 2m features turn and the others pass. A head
-    axis in `x` needs one in `angles`: `x` (b, t, n, h) with `angles[:, :, None]`. The
-    product is taken in float32 or wider and has the dtype of `x`. More angles than
-    h/2, or another word for `pairs`, raise ValueError.
+    With fewer angles than h/2 the first 2m features turn and the others pass. Angles
+    (m,) are one position for all of `x`. Others name every axis of `x`, with 1 where it
+    is shared, so a head axis in `x` needs one in `angles`: `x` (b, t, n, h) with
+    `angles[:, :, None]`. Where heads share, the first axes may be left out: (t, 1, m).
+    The product is taken in float32 or wider and has the dtype of `x`. Other shapes,
+    more angles than h/2, or another word for `pairs` raise ValueError.
 
     Su et al. (2021), section 3.4.2, eq. 34.
     """
     h, turned = x.shape[-1], 2 * angles.shape[-1]
     if turned > h:
         raise ValueError(f"{turned // 2} angles turn {turned} features; x has only {h}")
+    require_pairs(turned, pairs)
+    axes, named = x.shape[-2::-1], angles.shape[-2::-1]  # from the last one back
+    sizes_fit = all(a in (1, b) for a, b in zip(named, axes, strict=False))
+    # Without that 1, rows of positions could be taken for heads.
+    told_apart = len(named) == len(axes) or named[:1] in ((), (1,))
+    if len(named) > len(axes) or not sizes_fit or not told_apart:
+        raise ValueError(
+            f"angles must be (m,) or name every axis of x {x.shape}, with 1 where it "
+            f"is shared, as for heads in angles[:, :, None]; got {angles.shape}"
+        )
     wide = upcast(x[..., :turned])
     if pairs == "adjacent":
         a, b = wide[..., 0::2], wide[..., 1::2]
-    elif pairs == "halves":
-        a, b = wide[..., : turned // 2], wide[..., turned // 2 :]
     else:
-        raise ValueError(f'pairs must be "adjacent" or "halves"; got {pairs!r}')
+        a, b = wide[..., : turned // 2], wide[..., turned // 2 :]
     cos, sin = jnp.cos(angles), jnp.sin(angles)
     new = a * cos - b * sin, a * sin + b * cos
     if pairs == "adjacent":

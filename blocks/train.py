@@ -4,6 +4,7 @@ Axes: `*rows` examples along the first axis of every array of the data.
 """
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, TypeVar
 
 import jax
@@ -35,15 +36,26 @@ def fit(
     A loss is taken before its update, and weighs as many rows as it saw. Any
     optimiser with optax's `init` and `update` serves. After each epoch,
     `report(epoch, loss)` is called, with epochs counted from 1. Raises ValueError
-    where the arrays differ in rows or `batch_size` is not between 1 and their number.
+    where the data are not arrays of as many rows each, where `batch_size` is not a
+    whole number from 1 to that of the rows, or `epochs` not one from 0 on.
     """
-    sizes = sorted({jnp.shape(leaf)[0] for leaf in jax.tree.leaves(data)})
+    for leaf in jax.tree.leaves(data):
+        if not getattr(leaf, "shape", ()):
+            raise ValueError(
+                "the data must be arrays with one example a row; "
+                f"got {leaf!r} of type {type(leaf).__name__}"
+            )
+    sizes = sorted({leaf.shape[0] for leaf in jax.tree.leaves(data)})
     if len(sizes) != 1:
         raise ValueError(f"all arrays of the data need as many rows; got {sizes}")
     rows = sizes[0]
+    if not isinstance(batch_size, Integral) or not 1 <= batch_size <= rows:
+        raise ValueError(
+            f"a batch holds a whole number of rows from 1 to {rows}; got {batch_size}"
+        )
+    if not isinstance(epochs, Integral) or epochs < 0:
+        raise ValueError(f"epochs must be a whole number from 0 on; got {epochs}")
     data = jax.tree.map(jnp.asarray, data)
-    if not 1 <= batch_size <= rows:
-        raise ValueError(f"a batch holds between 1 and {rows} rows; got {batch_size}")
 
     def step(carry, chosen):
         model, state = carry

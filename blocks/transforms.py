@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree, ScalarLike
 
-from blocks.numerics import upcast
+from blocks.numerics import known, upcast
 
 Schedule = Callable[[Int[Array, ""]], ScalarLike]
 Mask = Callable[[PyTree], PyTree]
@@ -52,8 +52,20 @@ def chain(*transforms: Any) -> Transform:
 
 
 def apply_updates(params: PyTree, updates: PyTree) -> PyTree:
-    """`params + updates`, each array in the dtype of its parameter."""
-    return jax.tree.map(lambda p, u: (p + u).astype(p.dtype), params, updates)
+    """`params + updates`, each array in the dtype of its parameter.
+
+    An update of another shape than its parameter raises ValueError.
+    """
+
+    def add(p, u):
+        if jnp.shape(u) != jnp.shape(p):
+            raise ValueError(
+                "an update has the shape of its parameter, "
+                f"{jnp.shape(p)}; got {jnp.shape(u)}"
+            )
+        return (p + u).astype(p.dtype)
+
+    return jax.tree.map(add, params, updates)
 
 
 def _bias_correction(b: ScalarLike, t: Int[Array, ""]) -> Float[Array, ""]:
@@ -80,8 +92,8 @@ def scale_by_adam(
 
     Kingma and Ba (2015), algorithm 1.
     """
-    for name, b in ("b1", b1), ("b2", b2):
-        if isinstance(b, int | float) and not 0 <= b < 1:
+    for name, b in ("b1", known(b1)), ("b2", known(b2)):
+        if b is not None and not 0 <= b < 1:
             raise ValueError(f"{name} must lie in [0, 1); got {b}")
 
     def init(params):
@@ -160,7 +172,7 @@ def clip_by_global_norm(limit: ScalarLike) -> Transform:
     Pascanu, Mikolov and Bengio (2013), algorithm 1.
     """
 
-    if isinstance(limit, int | float) and not limit > 0:
+    if (number := known(limit)) is not None and not number > 0:
         raise ValueError(f"a limit of the norm is positive; got {limit}")
 
     def update(updates, state, params=None):

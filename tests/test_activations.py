@@ -90,6 +90,10 @@ def test_far_out_results_and_gradients_are_finite(name):
         np.testing.assert_allclose(slope[jnp.array([0, 4])], [0, 1], atol=1e-6)
 
 
+def test_the_slope_of_relu_at_its_corner_is_zero():
+    assert jax.grad(activate)(0.0, "relu") == 0  # that of jnp.maximum would be a half
+
+
 @each_name
 @pytest.mark.usefixtures("float64")
 def test_gradients(name):

@@ -1,3 +1,5 @@
+import inspect
+import itertools
 import re
 
 import jax
@@ -44,18 +46,35 @@ def by_the_paper(q, k, v, mask=None, bias=None, scale=None):
     return weights, mixed
 
 
-def drawn(key, batch=(2,), n=4, g=4, dtype=jnp.float32):
+def normal(seed, *shape, dtype=jnp.float32):
+    """By NumPy, for JAX compiles a generator of its own for each shape."""
+    return jnp.asarray(np.random.default_rng(seed).normal(size=shape), dtype)
+
+
+def drawn(batch=(2,), n=4, g=4, dtype=jnp.float32):
     """Five queries and seven keys of size 8, values of size 3."""
-    keys, shapes = jax.random.split(key, 3), [(5, n, 8), (7, g, 8), (7, g, 3)]
-    return [
-        jax.random.normal(key, (*batch, *shape), dtype)
-        for key, shape in zip(keys, shapes, strict=True)
-    ]
+    shapes = (5, n, 8), (7, g, 8), (7, g, 3)
+    return [normal(i, *batch, *s, dtype=dtype) for i, s in enumerate(shapes)]
 
 
-def drawn_mask(key, shape):
-    """A mask in which the first query of the first row may attend nowhere."""
-    return jax.random.bernoulli(key, 0.6, shape).at[..., 0, :].set(False)
+def drawn_mask(*shape):
+    """A mask in which the first query of each row may attend nowhere."""
+    mask = np.random.default_rng(3).random(shape) < 0.6
+    mask[..., 0, :] = False
+    return jnp.asarray(mask)
+
+
+def layer_of(d=8, n=2, **settings):
+    """A layer of which no two weights or biases are alike."""
+
+    def init():
+        return MultiHeadAttention.init(jax.random.key(0), d, n, **settings)
+
+    numbers = itertools.count()
+    return jax.tree.map(
+        lambda array: normal(next(numbers), *array.shape) / d**0.5,
+        jax.eval_shape(init),
+    )
 
 
 SETTINGS = [
@@ -70,21 +89,21 @@ SETTINGS = [
 
 @pytest.mark.parametrize("g", [1, 2, 4])
 @pytest.mark.parametrize("settings", SETTINGS)
-def test_attention_matches_the_paper(key, settings, g):
-    settings, (q, k, v) = dict(settings), drawn(key, g=g)
+def test_attention_matches_the_paper(settings, g):
+    settings, (q, k, v) = dict(settings), drawn(g=g)
     if "mask" in settings:
-        settings["mask"] = drawn_mask(key, settings["mask"])
+        settings["mask"] = drawn_mask(*settings["mask"])
     if "bias" in settings:
-        settings["bias"] = jax.random.normal(key, settings["bias"])
+        settings["bias"] = normal(4, *settings["bias"])
     weights, mixed = by_the_paper(q, k, v, **settings)
     np.testing.assert_allclose(attention_weights(q, k, **settings), weights, atol=1e-6)
     np.testing.assert_allclose(attend(q, k, v, **settings), mixed, atol=2e-6)
 
 
 @pytest.mark.parametrize("batch", [(), (2, 3)])
-def test_any_leading_axes_will_do(key, batch):
-    q, k, v = drawn(key, batch, g=2)
-    mask = drawn_mask(key, (*batch, 1, 5, 7))
+def test_any_leading_axes_will_do(batch):
+    q, k, v = drawn(batch, g=2)
+    mask = drawn_mask(*batch, 1, 5, 7)
     weights, mixed = by_the_paper(q, k, v, mask)
     np.testing.assert_allclose(attention_weights(q, k, mask=mask), weights, atol=1e-6)
     np.testing.assert_allclose(attend(q, k, v, mask=mask), mixed, atol=2e-6)
@@ -119,21 +138,19 @@ def test_attend_matches_torch(golden, name, keys, settings):
 
 @pytest.mark.parametrize("g", [1, 2, 4])
 @pytest.mark.parametrize("names", [(), ("mask",), ("bias", "scale"), ("mask", "bias")])
-def test_attend_matches_jax(key, g, names):
-    q, k, v = drawn(key, g=g)
-    every = dict(
-        mask=jax.random.bernoulli(key, 0.6, (2, 4, 5, 7)).at[..., 0].set(True),
-        bias=jax.random.normal(key, (2, 4, 5, 7)),
-        scale=0.2,
-    )
+def test_attend_matches_jax(g, names):
+    q, k, v = drawn(g=g)
+    # What jax answers to a query that may attend nowhere is another matter.
+    mask = drawn_mask(2, 4, 5, 7).at[..., 0].set(True)
+    every = dict(mask=mask, bias=normal(4, 2, 4, 5, 7), scale=0.2)
     settings = {name: every[name] for name in names}
     v = jnp.pad(v, ((0, 0), (0, 0), (0, 0), (0, 5)))
     want = jax.nn.dot_product_attention(q, k, v, **settings)
     np.testing.assert_allclose(attend(q, k, v, **settings), want, atol=5e-6)
 
 
-def test_weights_are_shares_of_the_keys_that_may_be_seen(key):
-    weights = attention_weights(*drawn(key)[:2], mask=CAUSAL)
+def test_weights_are_shares_of_the_keys_that_may_be_seen():
+    weights = attention_weights(*drawn()[:2], mask=CAUSAL)
     np.testing.assert_allclose(weights.sum(axis=-1), 1, rtol=1e-6)
     assert (weights > 0).all(where=CAUSAL) and not weights.any(where=~CAUSAL)
 
@@ -161,14 +178,15 @@ def test_a_query_that_may_attend_nowhere_gets_zero():
 
 
 @pytest.mark.parametrize("size", [1.0, 1e4])
-def test_a_query_that_may_attend_nowhere_has_finite_gradients(key, size):
-    q, k, v = drawn(key, g=2)
-    mask = drawn_mask(key, (5, 7))
+def test_a_query_that_may_attend_nowhere_has_finite_gradients(size):
+    q, k, v = drawn(g=2)
+    mask = drawn_mask(5, 7)
 
     def total(*arrays, bias):
         return attend(*arrays, mask=mask, bias=bias).sum()
 
-    grads = jax.grad(total, argnums=(0, 1, 2))(size * q, k, v, bias=jnp.ones((5, 7)))
+    by_each = jax.jit(jax.grad(total, argnums=(0, 1, 2)))
+    grads = by_each(size * q, k, v, bias=jnp.ones((5, 7)))
     assert all(jnp.isfinite(grad).all() for grad in grads)
     np.testing.assert_array_equal(grads[0][:, 0], 0)
 
@@ -185,8 +203,8 @@ def test_true_means_that_a_key_may_be_seen():
 
 
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16])
-def test_attention_in_low_precision_has_weights_in_float32(key, dtype):
-    q, k, v = drawn(key, g=2, dtype=dtype)
+def test_attention_in_low_precision_has_weights_in_float32(dtype):
+    q, k, v = drawn(g=2, dtype=dtype)
     wide = [array.astype(jnp.float32) for array in (q, k, v)]
     weights, mixed = attention_weights(q, k), attend(q, k, v)
     assert weights.dtype == jnp.float32 and mixed.dtype == dtype
@@ -203,15 +221,13 @@ def test_scores_beyond_the_range_of_float16_do_no_harm():
 
 @pytest.mark.usefixtures("float64")
 def test_gradients_of_attention():
-    key = jax.random.key(0)
-    q, k, v = drawn(key, (1,), n=2, g=1, dtype=jnp.float64)
-    mask = drawn_mask(key, (5, 7))
-    bias = jax.random.normal(key, (1, 2, 5, 7), jnp.float64)
+    q, k, v = drawn((1,), n=2, g=1, dtype=jnp.float64)
+    mask, bias = drawn_mask(5, 7), normal(4, 1, 2, 5, 7, dtype=jnp.float64)
 
     def mixed(q, k, v, bias, scale):
         return attend(q, k, v, mask=mask, bias=bias, scale=scale)
 
-    check_grads(jax.jit(mixed), (q, k, v, bias, 0.4), order=2)
+    check_grads(jax.jit(mixed), (q, k, v, bias, 0.4), order=2, modes="rev")
 
 
 TURNED = {"adjacent": ([0, 2], [1, 3]), "halves": ([0, 1], [2, 3])}
@@ -256,25 +272,24 @@ LAYERS = [
 
 @pytest.mark.parametrize("settings", LAYERS)
 @pytest.mark.parametrize("cross", [False, True])
-def test_the_layer_matches_the_paper(key, settings, cross):
-    layer = MultiHeadAttention.init(key, 8, 4 if "h" in settings else 2, **settings)
-    layer = jax.tree.map(lambda array: array + 0.1, layer)
-    x, other = jax.random.normal(key, (5, 8)), jax.random.normal(key, (7, 8))
+def test_the_layer_matches_the_paper(settings, cross):
+    layer = layer_of(8, 4 if "h" in settings else 2, **settings)
+    x, other = normal(8, 5, 8), normal(9, 7, 8)
     if cross:
         context, at = (other,), (jnp.array([4, 0, 9, 2, 3]), jnp.arange(7) + 3)
         told = dict(positions=at[0], context_positions=at[1])
     else:
         context, at = (), (jnp.arange(5) * 2, jnp.arange(5) * 2)
         told = dict(positions=at[0])
-    mask = drawn_mask(key, (5, 7 if cross else 5))
+    mask = drawn_mask(5, 7 if cross else 5)
     want = layer_by_the_paper(layer, x, *(context or (x,)), *at, mask)
     got = layer(x, *context, mask=mask, **told)
     np.testing.assert_allclose(got, want, atol=1e-5)
 
 
-def test_positions_count_from_zero_unless_given(key):
-    layer = MultiHeadAttention.init(key, 8, 2, rotary=True)
-    x, context = jax.random.normal(key, (2, 5, 8)), jax.random.normal(key, (2, 7, 8))
+def test_positions_count_from_zero_unless_given():
+    layer = layer_of(rotary=True)
+    x, context = normal(8, 2, 5, 8), normal(9, 2, 7, 8)
     q_at, k_at = jnp.arange(5), jnp.arange(7)
     for got, want in [
         (layer(x), layer(x, positions=q_at)),
@@ -283,21 +298,18 @@ def test_positions_count_from_zero_unless_given(key):
         np.testing.assert_allclose(got, want, atol=1e-6)
 
 
-def test_each_row_of_a_batch_may_have_its_own_positions(key):
-    layer = MultiHeadAttention.init(key, 8, 2, rotary=True)
-    x, at = (
-        jax.random.normal(key, (2, 5, 8)),
-        jnp.array([[0, 2, 3, 7, 9], [5, 4, 1, 0, 2]]),
-    )
+def test_each_row_of_a_batch_may_have_its_own_positions():
+    layer = layer_of(rotary=True)
+    x, at = normal(8, 2, 5, 8), jnp.array([[0, 2, 3, 7, 9], [5, 4, 1, 0, 2]])
     mask = causal_mask(at, at)
     for row, got in enumerate(layer(x, positions=at, mask=mask)):
         want = layer(x[row], positions=at[row], mask=mask[row, 0])
         np.testing.assert_allclose(got, want, atol=1e-6)
 
 
-def test_rotary_heeds_the_distance_of_tokens_alone(key):
-    layer = MultiHeadAttention.init(key, 8, 2, rotary=True)
-    x, at = jax.random.normal(key, (6, 8)), jnp.arange(6)
+def test_rotary_heeds_the_distance_of_tokens_alone():
+    layer = layer_of(rotary=True)
+    x, at = normal(8, 5, 8), jnp.arange(5)
     moved = layer(x, positions=at + 40)
     np.testing.assert_allclose(moved, layer(x, positions=at), atol=1e-5)
     assert not np.allclose(layer(x, positions=2 * at), moved, atol=1e-2)
@@ -322,9 +334,9 @@ def test_heads_and_tokens_keep_apart():
     np.testing.assert_allclose(layer(x, mask=jnp.eye(2, dtype=bool)), x)
 
 
-def test_rows_of_a_batch_keep_apart(key):
-    layer = MultiHeadAttention.init(key, 8, 2)
-    x, order = jax.random.normal(key, (3, 5, 8)), jnp.array([2, 0, 1])
+def test_rows_of_a_batch_keep_apart():
+    layer = layer_of()
+    x, order = normal(8, 2, 5, 8), jnp.array([1, 0])
     np.testing.assert_allclose(layer(x[order]), layer(x)[order], atol=1e-6)
 
 
@@ -339,19 +351,18 @@ def test_reversing_the_tokens_reverses_the_output_unless_positions_count(rotary,
 
 
 @pytest.mark.parametrize("window", [None, 3])
-def test_no_token_sees_a_later_one(key, window):
-    layer, x = MultiHeadAttention.init(key, 8, 2), jax.random.normal(key, (6, 8))
-    at = jnp.arange(6)
+def test_no_token_sees_a_later_one(window):
+    layer, x, at = layer_of(), normal(8, 5, 8), jnp.arange(5)
     mask = causal_mask(at, at)
     mask = mask if window is None else mask & window_mask(at, at, window)
     before = layer(x, mask=mask)
-    for t in range(5):
+    for t in range(4):
         after = layer(x.at[t + 1 :].set(9.0), mask=mask)
         np.testing.assert_allclose(after[: t + 1], before[: t + 1], atol=1e-5)
 
 
-def test_what_stands_in_the_padding_changes_nothing(key):
-    layer, x = MultiHeadAttention.init(key, 8, 2), jax.random.normal(key, (2, 5, 8))
+def test_what_stands_in_the_padding_changes_nothing():
+    layer, x = layer_of(), normal(8, 2, 5, 8)
     real = jnp.arange(5) >= jnp.array([[2], [0]])
     mask = padding_mask(real)
     with_pads = layer(jnp.where(real[..., None], x, 99.0), mask=mask)
@@ -360,9 +371,8 @@ def test_what_stands_in_the_padding_changes_nothing(key):
 
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16])
 @pytest.mark.parametrize("weights", [jnp.float32, jnp.bfloat16])
-def test_the_layer_gives_the_dtype_of_its_input(key, dtype, weights):
-    layer = MultiHeadAttention.init(key, 8, 2, rotary=True, biases=True)
-    x = jax.random.normal(key, (5, 8))
+def test_the_layer_gives_the_dtype_of_its_input(dtype, weights):
+    layer, x = layer_of(rotary=True, biases=True), normal(8, 5, 8)
     y = cast(layer, weights)(x.astype(dtype))
     assert y.dtype == dtype
     np.testing.assert_allclose(y.astype(jnp.float32), layer(x), atol=0.1)
@@ -381,42 +391,79 @@ def test_the_layer_has_biases_where_they_are_asked_for(key):
 
 @pytest.mark.parametrize("name", ["mask", "bias"])
 @pytest.mark.parametrize(
-    "shape", [(7,), (2, 5, 7), (5, 6), (2, 3, 5, 7), (1, 2, 1, 5, 7)]
+    "shape",
+    [(7,), (2, 5, 7), (5, 6), (2, 3, 5, 7), (1, 2, 1, 5, 7), (0, 7), (2, 4, 5, 0)],
 )
-def test_masks_and_biases_name_every_axis(key, name, shape):
+def test_masks_and_biases_name_every_axis(name, shape):
     array = jnp.ones(shape, bool if name == "mask" else jnp.float32)
     text = (
         f"{name} must be (t, s) or name every axis of (*batch, n, t, s) = "
         f"(2, 4, 5, 7), with 1 where it is shared; got {shape}"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
-        attend(*drawn(key), **{name: array})
+        attend(*drawn(), **{name: array})
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float32"])
-def test_a_mask_that_is_not_boolean_is_refused(key, dtype):
+def test_a_mask_that_is_not_boolean_is_refused(dtype):
     mask = jnp.ones((5, 7), dtype)
     text = f"^mask must be boolean, True = may attend; got {dtype}$"
-    layer, x = MultiHeadAttention.init(key, 8, 2), jnp.ones((5, 8))
+    layer, x = layer_of(), jnp.ones((5, 8))
     for call in (
-        lambda: attention_weights(*drawn(key)[:2], mask=mask),
-        lambda: attend(*drawn(key), mask=mask),
+        lambda: attention_weights(*drawn()[:2], mask=mask),
+        lambda: attend(*drawn(), mask=mask),
         lambda: layer(x, jnp.ones((7, 8)), mask=mask),
     ):
         with pytest.raises(ValueError, match=text):
             call()
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int32"])
+def test_a_bias_that_is_not_floating_is_refused(dtype):
+    # The shape checks of these tests would refuse before the function can.
+    weights, bias = inspect.unwrap(attention_weights), jnp.ones((5, 7), dtype)
+    text = f"^bias must be floating, added to scores; got {dtype}$"
+    with pytest.raises(ValueError, match=text):
+        weights(*drawn()[:2], bias=bias)
+
+
+def test_features_that_are_not_floating_are_refused():
+    call, x = inspect.unwrap(MultiHeadAttention.__call__), jnp.ones((5, 8), int)
+    with pytest.raises(ValueError, match="with floating numbers; got int32"):
+        call(layer_of(), x)
+
+
 def test_key_heads_divide_query_heads(key):
     text = "^3 key heads must divide 4 query heads$"
     with pytest.raises(ValueError, match=text):
-        attend(*drawn(key, g=3))
+        attend(*drawn(g=3))
     with pytest.raises(ValueError, match=text):
         MultiHeadAttention.init(key, 8, 4, g=3)
+
+
+@pytest.mark.parametrize("n, g", [(0, 0), (0, 4), (4, 0), (-2, 1)])
+def test_there_is_at_least_one_head(key, n, g):
+    text = f"^attention needs at least one head; got n={n} and g={g}$"
+    with pytest.raises(ValueError, match=text):
+        MultiHeadAttention.init(key, 8, n, g=g)
+
+
+def test_what_rotary_cannot_pair_is_refused_before_the_first_call(key):
+    with pytest.raises(ValueError, match="so h must be even; got h=3$"):
+        MultiHeadAttention.init(key, 8, 2, h=3, rotary=True)
+    with pytest.raises(ValueError, match="^pairs must be .* got 'half'$"):
+        MultiHeadAttention.init(key, 8, 2, pairs="half")
+    assert layer_of(8, 2, h=3).w_q.shape == (8, 2, 3)
+
+
+def test_positions_of_a_context_need_a_context():
+    text = "^context_positions belong to a context, and there is none$"
+    with pytest.raises(ValueError, match=text):
+        layer_of(rotary=True)(normal(8, 5, 8), context_positions=jnp.arange(5))
 
 
 def test_heads_divide_the_features_unless_their_size_is_given(key):
     text = "^3 heads must divide the 8 features, or h be given$"
     with pytest.raises(ValueError, match=text):
         MultiHeadAttention.init(key, 8, 3)
-    assert MultiHeadAttention.init(key, 8, 3, h=5).w_o.shape == (3, 5, 8)
+    assert layer_of(8, 3, h=5).w_o.shape == (3, 5, 8)

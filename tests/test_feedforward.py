@@ -1,8 +1,10 @@
 import dataclasses
+import inspect
 import itertools
 
 import jax
 import jax.numpy as jnp
+import jaxtyping
 import numpy as np
 import pytest
 from jax.test_util import check_grads
@@ -28,9 +30,14 @@ each_layer = pytest.mark.parametrize("cls", [FeedForward, GLUFeedForward])
 SMOOTH = {
     "FeedForward": lambda key: FeedForward.init(key, 4, 6, activation="gelu"),
     "GLUFeedForward": lambda key: GLUFeedForward.init(key, 4, 6, biases=True),
-    "MLP": lambda key: MLP.init(key, (4, 6, 2), activation="gelu"),
+    "MLP": lambda key: MLP.init(key, (4, 6, 4), activation="gelu"),
 }
 each_init = pytest.mark.parametrize("init", SMOOTH.values(), ids=SMOOTH)
+
+
+def drawn(*shape, dtype=jnp.float32):
+    """By NumPy, for JAX compiles a generator of its own for each shape."""
+    return jnp.asarray(np.random.default_rng(1).normal(size=shape), dtype)
 
 
 def with_biases(layer):
@@ -57,7 +64,7 @@ def wide(module):
 def test_two_matrices_are_the_formula_of_2017(key, activation, biases):
     layer = FeedForward.init(key, 4, 6, activation=activation, biases=biases)
     layer = with_biases(layer)
-    x = jax.random.normal(jax.random.key(1), (2, 3, 4))
+    x = drawn(2, 3, 4)
     w, curve = wide(layer), CURVES[activation]
     hidden = curve(np.asarray(x, np.float64) @ w["w_in"] + w.get("b_in", 0))
     expected = hidden @ w["w_out"] + w.get("b_out", 0)
@@ -69,7 +76,7 @@ def test_two_matrices_are_the_formula_of_2017(key, activation, biases):
 def test_a_gated_layer_is_the_formula_of_2020(key, activation, biases):
     layer = GLUFeedForward.init(key, 4, 6, activation=activation, biases=biases)
     layer = with_biases(layer)
-    x = jax.random.normal(jax.random.key(1), (2, 3, 4))
+    x = drawn(2, 3, 4)
     w, wide_x = wide(layer), np.asarray(x, np.float64)
     gate = CURVES[activation](wide_x @ w["w_gate"] + w.get("b_gate", 0))
     up = wide_x @ w["w_up"] + w.get("b_up", 0)
@@ -78,7 +85,7 @@ def test_a_gated_layer_is_the_formula_of_2020(key, activation, biases):
 
 
 def test_the_printed_gated_layers(key):
-    layer = GLUFeedForward.init(key, 4, 8)
+    layer = GLUFeedForward.init(key, 4, 6)
     assert layer(jnp.ones((3, 4))).shape == (3, 4)
     assert len(jax.tree.leaves(layer)) == 3 and layer.activation == "silu"
     x, one = jnp.array([1.0, 2.0]), jnp.eye(2)
@@ -100,14 +107,14 @@ def test_the_functions_have_the_defaults_of_the_classes(key):
 @each_layer
 def test_a_token_is_worked_on_by_itself(key, cls):
     layer = cls.init(key, 4, 6)
-    x = jax.random.normal(key, (2, 3, 4))
+    x = drawn(2, 3, 4)
     expected = jnp.stack([jnp.stack([layer(token) for token in row]) for row in x])
     np.testing.assert_allclose(layer(x), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_with_the_identity_the_two_sides_of_a_gate_may_change_places(key):
     layer = GLUFeedForward.init(key, 4, 6, activation="identity")
-    x = jax.random.normal(key, (3, 4))
+    x = drawn(3, 4)
     swapped = dataclasses.replace(layer, w_gate=layer.w_up, w_up=layer.w_gate)
     np.testing.assert_allclose(swapped(x), layer(x), rtol=1e-5, atol=1e-6)
     silu = [dataclasses.replace(m, activation="silu") for m in (layer, swapped)]
@@ -143,7 +150,7 @@ def test_matrices_of_one_layer_are_drawn_apart(key, cls):
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16])
 def test_narrow_layers_answer_in_the_dtype_of_x(key, init, dtype):
     layer = with_biases(init(key))
-    x = jax.random.normal(key, (3, 4))
+    x = drawn(3, 4)
     exact, tolerance = layer(x), 32 * float(jnp.finfo(dtype).eps)
     for weights in layer, cast(layer, dtype):
         y = weights(x.astype(dtype))
@@ -156,8 +163,8 @@ def test_narrow_layers_answer_in_the_dtype_of_x(key, init, dtype):
 @pytest.mark.usefixtures("float64")
 def test_gradients(key, init):
     layer = cast(with_biases(init(key)), jnp.float64)
-    x = jax.random.normal(key, (2, 4), jnp.float64)
-    check_grads(jax.jit(lambda layer, x: layer(x)), (layer, x), order=1)
+    x = drawn(2, 4, dtype=jnp.float64)
+    check_grads(jax.jit(lambda layer, x: layer(x)), (layer, x), order=1, modes="rev")
 
 
 def test_two_thirds_of_the_hidden_size_rounded_up_to_a_multiple():
@@ -166,20 +173,27 @@ def test_two_thirds_of_the_hidden_size_rounded_up_to_a_multiple():
 
 
 def test_a_gated_layer_of_that_size_has_as_many_weights(key):
-    def count(layer):
-        return sum(leaf.size for leaf in jax.tree.leaves(layer))
+    def count(cls, f):
+        shapes = jax.eval_shape(lambda: cls.init(key, 8, f, biases=False))
+        return sum(leaf.size for leaf in jax.tree.leaves(shapes))
 
-    plain = FeedForward.init(key, 8, 96, biases=False)
-    assert count(GLUFeedForward.init(key, 8, gated_hidden_size(96))) == count(plain)
+    assert count(GLUFeedForward, gated_hidden_size(96)) == count(FeedForward, 96)
+
+
+@pytest.mark.parametrize("f, multiple", [(0, 1), (-3, 1), (10.5, 1), (9, 0), (9, 1.5)])
+def test_a_hidden_size_is_a_whole_number(f, multiple):
+    text = f"^sizes must be whole and at least 1; got f={f}, multiple={multiple}$"
+    with pytest.raises(ValueError, match=text):
+        inspect.unwrap(gated_hidden_size)(f, multiple=multiple)
 
 
 @pytest.mark.parametrize("activation", ["relu", "sigmoid"])
-@pytest.mark.parametrize("sizes", [(4, 2), [4, 8, 6, 2]])
+@pytest.mark.parametrize("sizes", [(4, 6), [4, 6, 4, 6]])
 def test_an_mlp_has_an_activation_between_its_layers_and_none_after(
     key, activation, sizes
 ):
     mlp = with_biases(MLP.init(key, sizes, activation=activation))
-    x = jax.random.normal(key, (3, 4))
+    x = drawn(3, 4)
     y = np.asarray(x, np.float64)
     for i, (w, b) in enumerate(zip(mlp.weights, mlp.biases, strict=True)):
         y = (y if i == 0 else CURVES[activation](y)) @ np.asarray(w) + np.asarray(b)
@@ -187,14 +201,31 @@ def test_an_mlp_has_an_activation_between_its_layers_and_none_after(
 
 
 def test_an_mlp_begins_with_relu_zero_biases_and_the_variance_of_he(key):
-    mlp = MLP.init(key, [300, 500, 200])
+    mlp = MLP.init(key, [200, 800, 200])
     assert mlp.activation == "relu" and not any(b.any() for b in mlp.biases)
     for w in mlp.weights:
         np.testing.assert_allclose(w.std(), (2 / w.shape[0]) ** 0.5, rtol=0.02)
-    assert jnp.abs(mlp.weights[0][:200, :200] - mlp.weights[1][:200]).max() > 0.1
+    assert jnp.abs(mlp.weights[0][:, :200] - mlp.weights[1][:200]).max() > 0.1
+
+
+def mlp_of(key, *sizes, **settings):
+    return MLP.init(key, sizes, **settings)
 
 
 def test_an_mlp_needs_an_input_and_an_output(key):
     with pytest.raises(ValueError) as error:
         MLP.init(key, [4])
     assert str(error.value) == "sizes must name at least input and output; got [4]"
+
+
+@pytest.mark.parametrize("make", [FeedForward.init, GLUFeedForward.init, mlp_of])
+def test_an_unknown_activation_is_refused_before_the_first_call(key, make):
+    with pytest.raises(ValueError, match="^activation must be one of .* got 'swish'$"):
+        make(key, 4, 6, activation="swish")
+
+
+@each_init
+def test_features_that_are_not_floating_are_refused(key, init, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    with pytest.raises(ValueError, match="with floating numbers; got int32"):
+        init(key)(jnp.ones((3, 4), int))

@@ -34,7 +34,7 @@ MODELS = [
 # Training knows no model, and no model knows how it is trained.
 TRAINING = [{"losses", "schedules", "transforms", "tasks"}, {"optim"}, {"train"}]
 
-STANDARD = {"collections", "dataclasses", "functools", "math", "typing"}
+STANDARD = {"collections", "dataclasses", "functools", "math", "numbers", "typing"}
 LIBRARIES = {"jax", "jaxtyping"}
 READS_FILES = {"loading": {"json", "numpy", "pathlib", "safetensors"}}
 
@@ -46,9 +46,14 @@ INTERNAL = {
     "Mask": "a name for a type in signatures",
     "Schedule": "a name for a type in signatures",
     "T": "a type variable",
+    "known": "a check before those of limits",
+    "require_activation": "a check that layers make before they are called",
+    "require_bias": "a check that the forms of attention share",
     "require_floating": "a check that every block makes",
     "require_fit": "a check that the forms of attention share",
+    "require_heads": "a check that the forms of attention share",
     "require_mask": "a check that the forms of attention share",
+    "require_pairs": "a check that rotary and attention share",
 }
 HEAVY = {"IPython", "anywidget", "flax", "ipywidgets", "matplotlib", "optax", "tqdm"}
 

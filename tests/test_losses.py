@@ -66,6 +66,25 @@ def test_with_nothing_but_padding_the_loss_and_its_gradient_are_zero(key):
     assert loss == 0 and not grad.any()
 
 
+def test_over_an_empty_batch_the_loss_is_zero():
+    logits, targets = jnp.zeros((0, 5)), jnp.zeros(0, int)
+    assert cross_entropy(logits, targets) == 0
+    assert cross_entropy(logits, targets, mask=targets == 0) == 0
+
+
+@pytest.mark.parametrize("hidden", [jnp.nan, jnp.inf, -jnp.inf])
+@pytest.mark.parametrize("shown", [0, 1])
+def test_hidden_logits_may_be_anything(key, hidden, shown):
+    logits, targets, mask = drawn(key)
+    mask = mask & (shown == 1)
+    spoiled = jnp.where(mask[..., None], logits, hidden)
+    by_logits = jax.value_and_grad(cross_entropy)
+    got, grad = by_logits(spoiled, targets, mask=mask)
+    want, want_grad = by_logits(logits, targets, mask=mask)
+    assert got == want
+    np.testing.assert_array_equal(grad, want_grad)
+
+
 def test_what_the_mask_hides_has_no_gradient(key):
     logits, targets, mask = drawn(key)
     hidden = jnp.where(mask, targets, -100)

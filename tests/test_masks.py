@@ -103,11 +103,27 @@ def test_a_mask_of_torch_is_turned_round():
     np.testing.assert_array_equal(from_torch_mask(blocked), want)
 
 
-@pytest.mark.parametrize("window", [0, 0.5, -3])
+@pytest.mark.parametrize("window", [0, 0.5, -3, np.int64(0), np.float32(0.5)])
 def test_a_window_holds_at_least_the_token_itself(window):
     text = rf"^a window holds at least the token itself; got window={window}$"
     with pytest.raises(ValueError, match=text):
         window_mask(QUERIES, KEYS, window)
+
+
+def test_a_window_in_an_array_is_known_too():
+    with pytest.raises(ValueError, match="the token itself; got window=0$"):
+        window_mask(QUERIES, KEYS, jnp.array(0))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint32"])
+@pytest.mark.parametrize(
+    "make", [causal_mask, lambda q, k: window_mask(q, k, 60)], ids=["causal", "window"]
+)
+def test_narrow_and_unsigned_positions_do_not_wrap_round(make, dtype):
+    least = jnp.iinfo(dtype).min
+    q, k = jnp.array([0, 5, 127]) + max(least, -100), jnp.array([100, 3])
+    got = make(q.astype(dtype), k.astype(dtype))
+    np.testing.assert_array_equal(got, make(q, k))
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float32"])
@@ -116,6 +132,8 @@ def test_a_mask_of_torch_that_adds_to_the_scores_is_refused(dtype):
         from_torch_mask(jnp.zeros((2, 2), dtype))
 
 
-def test_positions_are_counted_over_booleans_alone():
-    with pytest.raises(ValueError, match="real must be boolean.*got int32"):
-        inspect.unwrap(positions_of)(jnp.array([[0, 7, 9]]))
+@pytest.mark.parametrize("function", [positions_of, padding_mask])
+def test_padding_is_told_by_booleans_and_not_by_tokens(function):
+    text = "^real must be boolean, True = not padding; got int32$"
+    with pytest.raises(ValueError, match=text):
+        inspect.unwrap(function)(jnp.array([[0, 7, 9]]))

@@ -1,4 +1,6 @@
 import dataclasses
+import inspect
+import re
 
 import jax
 import jax.numpy as jnp
@@ -153,6 +155,15 @@ def test_statistics_of_narrow_vectors_are_taken_in_float32(key, norm, dtype):
     np.testing.assert_array_equal(narrow, exact.astype(dtype))
 
 
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16])
+def test_the_gains_of_narrow_vectors_act_in_float32_too(key, dtype):
+    x = (1 + jax.random.normal(key, (64, 5))).astype(dtype)
+    wide = x.astype(jnp.float32)
+    for norm in lambda x: rms_norm(x, GAIN), lambda x: layer_norm(x, GAIN, BIAS):
+        assert norm(x).dtype == dtype
+        np.testing.assert_array_equal(norm(x), norm(wide).astype(dtype))
+
+
 def test_float16_neither_overflows_nor_vanishes_in_the_squares():
     rms, layer = SIMPLE["rms_norm"], SIMPLE["layer_norm"]
     large, small = (jnp.full(4, value, jnp.float16) for value in (300, 1e-4))
@@ -202,3 +213,18 @@ def test_the_layers_begin_with_one_eps():
     scale = jnp.ones(2)
     assert RMSNorm(scale=scale).eps == RMSNorm.init(2).eps == 1e-5
     assert LayerNorm(scale=scale, bias=scale).eps == LayerNorm.init(2).eps == 1e-5
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (4,), (3, 1), (3, 5)])
+def test_gains_have_the_shape_of_one_vector(shape):
+    # The shape checks of these tests would refuse before the functions can.
+    rms, layer = inspect.unwrap(rms_norm), inspect.unwrap(layer_norm)
+    x, wrong = jnp.ones((3, 5)), jnp.ones(shape)
+    for name, call in [
+        ("scale", lambda: rms(x, wrong)),
+        ("scale", lambda: layer(x, wrong, BIAS)),
+        ("bias", lambda: layer(x, GAIN, wrong)),
+    ]:
+        text = f"{name} must have the shape (d,) = (5,) of one vector; got {shape}"
+        with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+            call()

@@ -61,6 +61,15 @@ def test_cast_changes_floating_arrays_and_nothing_else(key, dtype):
     assert after.steps == 3 and isinstance(after.steps, int) and after.name == "all"
 
 
+def test_complex_numbers_are_not_floating_ones():
+    z = jnp.array([1 + 2j])
+    assert cast(z, jnp.bfloat16).dtype == jnp.complex64
+    with pytest.raises(ValueError, match="floating dtype; got complex64$"):
+        cast(jnp.ones(2), jnp.complex64)
+    with pytest.raises(ValueError, match="floating numbers; got complex64$"):
+        inspect.unwrap(upcast)(z)
+
+
 def test_cast_reaches_into_any_tree():
     tree = {"a": [jnp.ones(2), 0.1], "b": (jnp.arange(2), None)}
     after = cast(tree, jnp.bfloat16)

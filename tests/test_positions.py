@@ -179,6 +179,17 @@ def test_alibi_of_narrow_slopes_counts_distances_in_float32(dtype):
     np.testing.assert_array_equal(bias[0, 0], jnp.arange(-4095, 1))
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint32", "bfloat16"])
+def test_alibi_of_narrow_and_unsigned_positions_does_not_wrap_round(dtype):
+    q, k = jnp.array([3, 100], dtype), jnp.array([100, 0, 3], dtype)
+    if dtype == "int8":
+        k = k.at[1].set(-100)
+    want = [[int(s) - int(t) for s in k] for t in q]
+    bias = alibi_bias(jnp.ones(1), q, k)
+    assert bias.dtype == jnp.float32
+    np.testing.assert_array_equal(bias[0], want)
+
+
 @pytest.mark.usefixtures("float64")
 def test_gradients_by_slopes_and_positions():
     positions = jnp.array([0.0, 1.5, 4.0])

@@ -1,3 +1,4 @@
+import inspect
 import math
 
 import jax
@@ -198,3 +199,36 @@ def test_what_cannot_be_turned_is_refused_with_the_reason():
     assert refused(apply_rotary, x, angles, pairs="half") == message
     message = "pairs need an even number of features; got 7"
     assert refused(adjacent_to_halves, jnp.ones((3, 7))) == message
+
+
+@pytest.mark.usefixtures("float64")
+def test_angles_are_as_wide_as_their_positions():
+    angles = rotary_angles(jnp.array(0.1), 2)
+    assert angles.dtype == jnp.float64 and angles == 0.1  # not the float32 next to it
+
+
+@pytest.mark.parametrize(
+    "shape", [(3, 2), (2, 3, 2), (1, 3, 2), (2, 4, 1, 2), (2, 2, 3, 1, 2), (1,) * 5]
+)
+def test_angles_that_could_be_taken_for_those_of_heads_are_refused(shape):
+    x = jnp.ones((2, 3, 3, 4))  # as many tokens as heads
+    message = (
+        "angles must be (m,) or name every axis of x (2, 3, 3, 4), with 1 where it is "
+        f"shared, as for heads in angles[:, :, None]; got {shape}"
+    )
+    assert refused(inspect.unwrap(apply_rotary), x, jnp.ones(shape)) == message
+
+
+@both_layouts
+@pytest.mark.parametrize(
+    "shape", [(2,), (1, 2), (3, 1, 2), (1, 3, 1, 2), (2, 3, 1, 2), (2, 3, 3, 2)]
+)
+def test_angles_are_shared_where_their_axis_is_one(key, pairs, shape):
+    x, angles = jax.random.normal(key, (2, 3, 3, 4)), jnp.arange(36.0).reshape(18, 2)
+    angles = angles[: math.prod(shape[:-1])].reshape(shape)
+    each = jnp.broadcast_to(angles, (2, 3, 3, 2))
+    np.testing.assert_allclose(
+        apply_rotary(x, angles, pairs=pairs),
+        apply_rotary(x, each, pairs=pairs),
+        atol=1e-6,
+    )

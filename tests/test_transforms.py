@@ -1,3 +1,5 @@
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -202,12 +204,31 @@ def test_gradients_pass_through_every_setting():
 
 
 @pytest.mark.parametrize("name", ["b1", "b2"])
-@pytest.mark.parametrize("value", [1.0, -0.1, 7])
+@pytest.mark.parametrize("value", [1.0, -0.1, 7, np.float32(1), np.int64(-2)])
 def test_means_that_never_settle_are_refused(name, value):
     with pytest.raises(
         ValueError, match=rf"^{name} must lie in \[0, 1\); got {value}$"
     ):
         scale_by_adam(**{name: value})
+
+
+def test_a_mean_that_never_settles_is_refused_in_an_array_too():
+    with pytest.raises(ValueError, match=r"^b2 must lie in \[0, 1\); got 1.0$"):
+        scale_by_adam(b2=jnp.array(1.0))
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (), (1,)])
+def test_an_update_has_the_shape_of_its_parameter(shape):
+    text = f"an update has the shape of its parameter, (3,); got {shape}"
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        apply_updates({"w": jnp.ones(3)}, {"w": jnp.ones(shape)})
+
+
+def test_a_row_of_rates_does_not_make_a_row_of_weights():
+    rate = scale_by_rate(lambda t: jnp.array([[0.1], [0.2]]))
+    updates, _ = rate.update(jnp.ones(3), rate.init(jnp.ones(3)))
+    with pytest.raises(ValueError, match=r"parameter, \(3,\); got \(2, 3\)$"):
+        apply_updates(jnp.ones(3), updates)
 
 
 def test_decay_needs_the_parameters():
@@ -224,6 +245,6 @@ def test_an_infinite_limit_clips_nothing():
 
 
 def test_a_limit_must_be_positive():
-    for limit in (0.0, -1.0):
+    for limit in (0.0, -1.0, np.float32(0), jnp.array(-1.0)):
         with pytest.raises(ValueError, match="limit of the norm is positive; got"):
             clip_by_global_norm(limit)

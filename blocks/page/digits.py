@@ -55,8 +55,10 @@ def confirm(value: Any, expected: Any) -> Any:
 
 
 def _reads_as(got: Any, printed: Any) -> bool:
-    if isinstance(printed, bool | int):
-        return got == printed
+    if isinstance(got, bool) != isinstance(printed, bool | np.bool_):
+        return False
+    if isinstance(printed, int | np.integer | np.bool_):
+        return bool(got == printed)
     number = float(printed)
     if not math.isfinite(number):
         return got == number or (math.isnan(number) and math.isnan(got))

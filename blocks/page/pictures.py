@@ -17,7 +17,10 @@ from blocks.page.style import NOTEBOOK_DARK, VARIABLES
 FONTS = "var(--blocks-font, 'DejaVu Sans', Verdana, sans-serif)"
 # Pixels; in a narrower column a drawing scrolls, for its text could not be read.
 NARROWEST = 560
+# No XML, and so no SVG, can hold these.
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 COLOUR = re.compile(r"#[0-9a-f]{6}\b")
+FINE = re.compile(r"-?\d+\.\d{3,}")
 NAMES = {
     "http://www.w3.org/1999/xlink": "xlink:",
     "http://www.w3.org/XML/1998/namespace": "xml:",
@@ -54,7 +57,8 @@ def picture(fig: Figure, *, alt: str, caption: str = "") -> Picture:
     `FOREGROUND`, `MUTED`, `GRID`, `BACKGROUND`) become CSS variables `--blocks-c0`,
     `--blocks-fg`, ...; every other colour stays as it was asked for, so black lines are
     lost on a dark page.
-    Raises ValueError if `alt` is empty.
+    Control characters in `alt` and `caption` become spaces. Raises ValueError if `alt`
+    is empty.
     """
     svg = themed_svg(fig, f"picture-{next(_numbers)}", alt)
     plt.close(fig)
@@ -63,7 +67,8 @@ def picture(fig: Figure, *, alt: str, caption: str = "") -> Picture:
 
 def framed(svg: str, caption: str) -> str:
     """The drawing over its caption; where it is too wide, it scrolls in its own box."""
-    below = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
+    words = html.escape(CONTROL.sub(" ", caption))
+    below = f"<figcaption>{words}</figcaption>" if caption else ""
     return (
         '<figure class="picture" style="margin:1em 0">'
         '<div class="scroll" tabindex="0" role="group" aria-label="Figure" '
@@ -76,7 +81,7 @@ def themed_svg(fig: Figure, name: str, alt: str) -> str:
 
     Raises ValueError if `alt` is empty.
     """
-    if not alt.strip():
+    if not isinstance(alt, str) or not CONTROL.sub(" ", alt).strip():
         raise ValueError(
             "alt must say what the figure shows, for readers who do not see it; "
             f"got alt={alt!r}"
@@ -87,7 +92,8 @@ def themed_svg(fig: Figure, name: str, alt: str) -> str:
     file = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         fig.savefig(file, format="svg", metadata={"Date": None})
-    return _themed(ElementTree.fromstring(file.getvalue()), name, alt)
+    root = ElementTree.fromstring(file.getvalue())
+    return _themed(root, name, CONTROL.sub(" ", alt))
 
 
 def _themed(root: ElementTree.Element, name: str, alt: str) -> str:
@@ -131,6 +137,8 @@ def _value(key: str, value: str, name: str) -> str:
         return f"{name}-{value}"
     if key.endswith("href"):
         return re.sub("^#", f"#{name}-", value)
+    if key in ("d", "x", "y"):  # a hundredth of a point is not seen
+        return FINE.sub(lambda match: f"{round(float(match[0]), 2):g}", value)
     value = value.replace("url(#", f"url(#{name}-")
     if key in ("style", "fill", "stroke"):
         value = COLOUR.sub(lambda match: VARIABLES.get(match[0], match[0]), value)

@@ -23,10 +23,14 @@ from blocks.page import confirm
         (0.501, "0.50"),
         ((jnp.ones(2), jnp.zeros(2)), [[1, 1], [0, 0]]),
         (np.float64(-1.55524), -1.5552),
+        (7, np.int64(7)),
+        (jnp.float32(7), np.int32(7)),
+        ([True, False], np.array([True, False])),
+        (np.True_, True),
     ],
 )
 def test_a_number_that_reads_as_printed_is_confirmed(value, expected):
-    assert confirm(value, expected) == expected
+    assert np.all(np.asarray(confirm(value, expected) == expected))
 
 
 @pytest.mark.parametrize(
@@ -44,6 +48,11 @@ def test_a_number_that_reads_as_printed_is_confirmed(value, expected):
         (float("inf"), 1.0, "computed inf, expected 1.0"),
         (-float("inf"), float("inf"), "computed -inf, expected inf"),
         (0.506, "0.50", "computed 0.506, expected 0.50"),
+        (7.4, np.int64(7), "computed 7.4, expected 7"),
+        (1, True, "computed 1, expected True"),
+        (1.0, np.True_, "computed 1.0, expected True"),
+        (True, 1, "computed True, expected 1"),
+        (jnp.array(False), 0.0, "computed False, expected 0.0"),
         ([True], [False], r"at \[0\]: computed True, expected False"),
         (jnp.ones(2), [1.0], r"computed shape is \(2,\), the expected \(1,\)"),
         (jnp.ones((1, 1)), [1.0], r"shape is \(1, 1\), the expected \(1,\)"),

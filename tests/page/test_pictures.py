@@ -7,6 +7,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 
+import jaxtyping
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
@@ -70,10 +71,19 @@ def test_a_host_without_html_reads_the_alt_text():
     assert bundle["text/html"].startswith("<figure")
 
 
-@pytest.mark.parametrize("alt", ["", "  \n"])
-def test_an_empty_alt_is_refused_with_what_it_is_for(alt):
-    with pytest.raises(ValueError, match="alt must say what the figure shows"):
+@pytest.mark.parametrize("alt", ["", "  \n", "\x00\x1b", None, 7])
+def test_an_empty_alt_is_refused_with_what_it_is_for(alt, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    text = "alt must say what the figure shows, for readers who do not see it; got alt="
+    with pytest.raises(ValueError, match=f"^{text}{re.escape(repr(alt))}$"):
         picture(drawing(), alt=alt)
+
+
+def test_control_characters_do_not_break_the_svg():
+    shown = picture(plt.figure(), alt="a\x00b\x1b\ud800c", caption="d\x08e\nf\uffff")
+    (scroll, caption) = ElementTree.fromstring(shown.html)
+    assert scroll[0].get("aria-label") == "a b  c" and caption.text == "d e\nf "
+    assert shown.html.encode("utf-8")
 
 
 def test_the_figure_is_closed():
