@@ -9,6 +9,8 @@ import pytest
 # Products are coarser by default on some devices; references are compared at full
 # precision, those computed while tests are collected included.
 jax.config.update("jax_default_matmul_precision", "highest")
+# The tests compile far more than they compute.
+jax.config.update("jax_disable_most_optimizations", True)
 
 
 @pytest.fixture
