@@ -9,11 +9,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 HTML = ROOT / "_build" / "html"
 PREFIX = "/some/book"
-# The redirect of the front page is no page of its own.
+# The redirect of the front page is no page of its own, and the page for the lost has a
+# host's root for its own.
+BESIDE = HTML / "index.html", HTML / "404.html"
 PAGES = sorted(
     path.relative_to(HTML).as_posix()
     for path in HTML.rglob("*.html")
-    if path != HTML / "index.html" and "_static" not in path.parts
+    if path not in BESIDE and "_static" not in path.parts
 )
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [

@@ -6,10 +6,9 @@ from pathlib import Path
 import nbformat
 import pytest
 from book_site import HTML, PAGES, ROOT
-from visits import BEYOND, COLOURS, PICTURES, READ, Visit, set_theme, source, watch
+from visits import AXE, BEYOND, COLOURS, PICTURES, READ, Visit, set_theme, source, watch
 
 SHOTS = ROOT / "_build" / "screenshots"
-AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 CHAPTERS = [page for page in PAGES if page.startswith("book/")]
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from book_site import HTML, PAGES
 from fontTools.ttLib import TTFont
-from visits import settled
+from visits import AXE, settled
 
 from scripts.bench_live import kilobytes
 
@@ -133,6 +133,8 @@ def test_a_lost_reader_finds_back_from_any_depth(browser, address):
     page.route("**/*", host)
     page.goto(root + "some/lost/page.html")
     assert page.locator("h1", has_text="no such page").is_visible()
+    page.evaluate(AXE.read_text("utf8"))
+    assert not page.evaluate("axe.run(document)")["violations"]
     page.locator("article a, main a", has_text="front page").first.click()
     page.wait_for_url("**/book/intro.html")
     page.close()

@@ -6,6 +6,7 @@ from pathlib import Path
 from book_site import ROOT
 from playwright.sync_api import Page
 
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 # The words of the article that are neither code nor the source of a set formula.
 READ = """() => {
   const walker = document.createTreeWalker(
