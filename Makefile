@@ -9,7 +9,8 @@ endif
 RUN := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help book build test test-newest lint bench bench-live lock clean environment
+.PHONY: help book build test test-newest lint bench bench-live \
+	lock colab-check publish clean environment
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -27,6 +28,13 @@ test: environment ## run every check: style, types, package, book, pages, Colab
 test-newest: ## run the package's tests on the newest jax
 	@$(PYTHON) scripts/environment.py newest
 	@.venv-newest/bin/python -m pytest -q --ignore tests/book --ignore tests/browser
+
+colab-check: build ## run each notebook of the built book as Colab would
+	@$(PYTHON) scripts/environment.py colab
+	@.venv-colab/bin/python scripts/colab_check.py
+
+publish: build ## push the built book and its notebooks to two branches of origin
+	@$(RUN) scripts/publish.py
 
 lint: environment ## check format, style and types
 	@$(RUN) scripts/test.py lint

@@ -51,9 +51,14 @@ PARTS = {
         "the versions of Colab", [f"{sys.executable} scripts/environment.py colab"]
     ),
     "colab": Part(
-        "the package and the chapters on the versions of Colab",
-        [f"{COLAB} {PACKAGE}", f"{COLAB} scripts/run_chapters.py"],
+        "the package on the versions of Colab",
+        [f"{COLAB} {PACKAGE}"],
         after=("colab environment",),
+    ),
+    "notebooks": Part(
+        "each chapter's notebook alone, on the versions of Colab",
+        [f"{COLAB} scripts/colab_check.py"],
+        after=("build", "colab environment"),
     ),
 }
 

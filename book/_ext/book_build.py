@@ -8,6 +8,7 @@ import book_execution
 import book_formulas
 import book_icons
 import book_live
+import book_notebooks
 import book_pages
 import book_versions
 from sphinx.application import Sphinx
@@ -20,6 +21,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         book_bibliography,
         book_execution,
         book_formulas,
+        book_notebooks,
         book_live,
         book_pages,
         book_icons,  # after the pages are finished

@@ -48,12 +48,17 @@ def visit_inline(self: HTML5Translator, node: nodes.math) -> None:
     raise nodes.SkipNode
 
 
-def visit_display(self: HTML5Translator, node: nodes.math_block) -> None:
-    self.body.append(self.starttag(node, "div", CLASS="equation"))
-    lines = node.astext().splitlines()
-    tex = "\n".join(line for line in lines if line.strip())
+def display_tex(node: nodes.math_block) -> str:
+    """The TeX of a displayed formula; several lines of one are set as one box."""
+    tex = "\n".join(filter(str.strip, node.astext().splitlines()))
     if r"\\" in tex and r"\begin" not in tex:
         tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"
+    return tex
+
+
+def visit_display(self: HTML5Translator, node: nodes.math_block) -> None:
+    self.body.append(self.starttag(node, "div", CLASS="equation"))
+    tex = display_tex(node)
     # KaTeX's own box scrolls where a formula is wider than a narrow screen, and what
     # scrolls must be reachable by the keyboard.
     self.body.append(

@@ -1,9 +1,11 @@
 """What the built book weighs, and how a reader gets about in it."""
 
 import re
+from urllib.parse import urlsplit
 
 import pytest
-from book_site import HTML, PAGES
+from book_address import address_of
+from book_site import HTML, PAGES, ROOT
 from fontTools.ttLib import TTFont
 from visits import AXE, settled
 
@@ -120,17 +122,18 @@ def test_copying_code_takes_the_code_alone(browser, address):
 def test_a_lost_reader_finds_back_from_any_depth(browser, address):
     page = browser.new_page()
     body = (HTML / "404.html").read_text("utf8")
-    root = address.removesuffix("some/book/")
+    host = address.removesuffix("/some/book/")
+    root = host + (urlsplit(address_of(ROOT).site).path or "/")
 
-    def host(route):
-        """The book at the root of a host, which answers with its page for the lost."""
+    def answer(route):
+        """The book where it is published on a host that has this page for the lost."""
         file = HTML / route.request.url.removeprefix(root).split("?")[0]
         if file.is_file():
             route.fulfill(path=file)
         else:
             route.fulfill(status=404, body=body, content_type="text/html")
 
-    page.route("**/*", host)
+    page.route("**/*", answer)
     page.goto(root + "some/lost/page.html")
     assert page.locator("h1", has_text="no such page").is_visible()
     page.evaluate(AXE.read_text("utf8"))
