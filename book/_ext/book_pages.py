@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from book_address import address_of
+import book_address
 from sphinx.application import Sphinx
 
 # The theme draws its icons twice, by a style sheet and by half a megabyte of script.
@@ -51,7 +51,7 @@ def finish(app: Sphinx, failure: Exception | None) -> None:
         script.unlink()
     lost = Path(app.outdir, "404.html")
     if lost.exists():
-        root = urlsplit(address_of(Path(app.srcdir)).site).path.rstrip("/")
+        root = urlsplit(book_address.find(Path(app.srcdir)).site).path.rstrip("/")
         text = RELATIVE.sub(rf'\1="{root}/\2"', lost.read_text("utf8"))
         lost.write_text(text, "utf8")
     # Some static hosts leave out folders that begin with an underscore without this.

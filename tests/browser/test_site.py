@@ -3,8 +3,8 @@
 import re
 from urllib.parse import urlsplit
 
+import book_address
 import pytest
-from book_address import address_of
 from book_site import HTML, PAGES, ROOT
 from fontTools.ttLib import TTFont
 from visits import AXE, settled
@@ -123,7 +123,7 @@ def test_a_lost_reader_finds_back_from_any_depth(browser, address):
     page = browser.new_page()
     body = (HTML / "404.html").read_text("utf8")
     host = address.removesuffix("/some/book/")
-    root = host + (urlsplit(address_of(ROOT).site).path or "/")
+    root = host + (urlsplit(book_address.find(ROOT).site).path or "/")
 
     def answer(route):
         """The book where it is published on a host that has this page for the lost."""
