@@ -1,6 +1,8 @@
 """What the built book weighs, and how a reader gets about in it."""
 
+import html
 import re
+from importlib.metadata import version
 from urllib.parse import urlsplit
 
 import book_address
@@ -9,6 +11,9 @@ from book_site import HTML, PAGES, ROOT
 from fontTools.ttLib import TTFont
 from visits import AXE, settled
 
+import blocks
+import blocks.live
+import blocks.page
 from scripts.bench_live import kilobytes
 
 CHAPTERS = [p for p in PAGES if p.startswith("book/") and p != "book/intro.html"]
@@ -154,3 +159,23 @@ def test_every_icon_of_a_page_is_in_its_small_font():
     }
     assert len(asked) > 5 and asked <= drawn
     assert sum(font.stat().st_size for font in fonts) < 20_000
+
+
+def test_every_public_name_has_its_head_and_no_body_on_one_page():
+    page = (HTML / "book/api.html").read_text("utf8")
+    for module in (blocks, blocks.live, blocks.page):
+        for name in module.__all__:
+            if callable(getattr(module, name)):
+                assert page.count(f'id="{module.__name__}.{name}"') == 1, name
+    words = html.unescape(re.sub("<[^>]*>", "", page))
+    assert "def rms_norm(" in words and "@classmethod\n    def init(" in words
+    assert "jnp.sqrt(" not in words and "lax.rsqrt(" not in words
+
+
+def test_versions_and_times_are_those_of_this_build():
+    page = (HTML / "book/versions.html").read_text("utf8")
+    rows = re.findall("<tr[^>]*>(.*?)</tr>", page, re.S)
+    told = [re.findall(r"<p>(.*?)</p>", row) for row in rows]
+    assert ["jax", version("jax")] in told and ["numpy", version("numpy")] in told
+    for line in (HTML / "times.txt").read_text("utf8").splitlines()[1:-1]:
+        assert line.split()[:3] in told
