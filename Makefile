@@ -10,7 +10,7 @@ RUN := .venv/bin/python
 
 .DEFAULT_GOAL := help
 .PHONY: help book build test test-newest lint bench bench-live \
-	lock colab-check publish clean environment
+	study-decay lock colab-check publish clean environment
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -44,6 +44,9 @@ bench: environment ## measure the blocks against other libraries into results/
 
 bench-live: environment ## time and weigh the live figures of the built book
 	@$(RUN) scripts/bench_live.py
+
+study-decay: environment ## train the grids of learning rate by decay into results/
+	@$(RUN) scripts/study_decay.py
 
 lock: environment ## write both locks anew from pyproject.toml
 	@$(RUN) scripts/lock.py

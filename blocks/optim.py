@@ -4,9 +4,10 @@ Throughout, `g` is the gradient, `w` a weight, and `adam(g)` the direction of
 `scale_by_adam`. `lr` and `eta` are numbers or schedules of the updates done (0, 1, …).
 """
 
-import jax
+from typing import Any
+
 import jax.numpy as jnp
-from jaxtyping import PyTree, ScalarLike
+from jaxtyping import ScalarLike
 
 from blocks.transforms import (
     Mask,
@@ -26,6 +27,56 @@ def sgd(lr: ScalarLike | Schedule, *, momentum: ScalarLike = 0.0) -> Transform:
     Without momentum, m is g. Robbins and Monro (1951); momentum: Polyak (1964).
     """
     return chain(add_momentum(momentum), scale_by_rate(lr))
+
+
+def sgd_l2(
+    lr: ScalarLike | Schedule,
+    *,
+    weight_decay: ScalarLike,
+    momentum: ScalarLike = 0.0,
+    mask: Mask | None = None,
+) -> Transform:
+    r"""Gradient descent on the loss plus weight_decay times half the squared weights.
+
+    $$ m \gets \mathrm{momentum} \cdot m
+       + \mathrm{lr}_t \, (g + \mathrm{weight\_decay} \, w), \quad w \gets w - m $$
+
+    m gathers steps, as in the paper. `sgd`, torch and optax gather gradients and apply
+    the rate of the moment: another path where the rate changes and momentum is not 0.
+    `mask(params)` is True where decay acts; without it, everywhere.
+
+    Loshchilov and Hutter (2019), algorithm 1, lines 6 and 8.
+    """
+    return chain(
+        add_decay(weight_decay, mask=mask), scale_by_rate(lr), add_momentum(momentum)
+    )
+
+
+def sgdw(
+    lr: ScalarLike | Schedule,
+    *,
+    weight_decay: ScalarLike,
+    eta: ScalarLike | Schedule = 1.0,
+    momentum: ScalarLike = 0.0,
+    mask: Mask | None = None,
+) -> Transform:
+    r"""Gradient descent whose decay touches neither the momentum nor the learning rate.
+
+    $$ m \gets \mathrm{momentum} \cdot m + \mathrm{lr}_t \, g, \quad
+       w \gets w - m - \eta_t \, \mathrm{weight\_decay} \, w $$
+
+    Without momentum it is `sgd_l2` whose decay is eta times `weight_decay` over `lr`.
+    Line 8 of the paper is `lr` = eta times alpha, as in `adamw`. `mask(params)` is True
+    where decay acts; without it, everywhere. A schedule as `weight_decay` raises
+    ValueError: it belongs to `eta`.
+
+    Loshchilov and Hutter (2019), algorithm 1, lines 8 and 9.
+    """
+    return chain(
+        scale_by_rate(lr),
+        add_momentum(momentum),
+        _decoupled(weight_decay, eta, mask),
+    )
 
 
 def adam(
@@ -89,17 +140,24 @@ def adamw(
 
     Loshchilov and Hutter (2019), algorithm 2, line 12.
     """
+    return chain(
+        scale_by_adam(b1=b1, b2=b2, eps=eps),
+        scale_by_rate(lr),
+        _decoupled(weight_decay, eta, mask),
+    )
+
+
+def _decoupled(
+    weight_decay: Any, eta: ScalarLike | Schedule, mask: Mask | None
+) -> Transform:
+    """Take `eta * weight_decay * w` from each weight, whatever else its update does."""
     if callable(weight_decay):
         raise ValueError("weight_decay must be a number; its schedule is given as eta")
 
     def decay(t):
         return -jnp.asarray(eta(t) if callable(eta) else eta) * weight_decay
 
-    return chain(
-        scale_by_adam(b1=b1, b2=b2, eps=eps),
-        scale_by_rate(lr),
-        add_decay(decay, mask=mask),
-    )
+    return add_decay(decay, mask=mask)
 
 
 def adamw_lr(
@@ -123,31 +181,3 @@ def adamw_lr(
         add_decay(weight_decay, mask=mask),
         scale_by_rate(lr),
     )
-
-
-_DECAYED = "w", "weight", "weights", "kernel"
-_KEPT = "b", "bias", "biases", "scale", "table", "embedding"
-
-
-def decay_matrices(params: PyTree) -> PyTree:
-    """A mask for decay: True at the matrices, False at gains, biases and tables.
-
-    Goes by the last name on the way to each array, since a gain that is stacked over
-    layers has two axes like a matrix. `w_…`, `w`, `weight`, `weights` and `kernel`
-    decay; `b_…`, `b`, `bias`, `biases`, `scale`, `table` and `embedding` do not.
-    Another name raises ValueError.
-    """
-
-    def decays(path, _):
-        named = [k for k in path if not isinstance(k, jax.tree_util.SequenceKey)]
-        name = jax.tree_util.keystr(tuple(named[-1:]), simple=True)
-        if name.startswith("w_") or name in _DECAYED:
-            return True
-        if name.startswith("b_") or name in _KEPT:
-            return False
-        raise ValueError(
-            f"decay_matrices cannot tell whether {jax.tree_util.keystr(path)} decays: "
-            f"name it w_… or b_…, or one of {', '.join(_DECAYED + _KEPT)}"
-        )
-
-    return jax.tree.map_with_path(decays, params)

@@ -68,7 +68,7 @@ def apply_updates(params: PyTree, updates: PyTree) -> PyTree:
     return jax.tree.map(add, params, updates)
 
 
-def _bias_correction(b: ScalarLike, t: Int[Array, ""]) -> Float[Array, ""]:
+def bias_correction(b: ScalarLike, t: Int[Array, ""]) -> Float[Array, ""]:
     """1 - b^t, by way of expm1 since b is near 1.
 
     The logarithm has the precision of b itself: a Python number's error would
@@ -105,7 +105,7 @@ def scale_by_adam(
         g = jax.tree.map(upcast, updates)
         m = jax.tree.map(lambda m, g: b1 * m + (1 - b1) * g, state.m, g)
         v = jax.tree.map(lambda v, g: b2 * v + (1 - b2) * g**2, state.v, g)
-        c1, c2 = _bias_correction(b1, t), _bias_correction(b2, t)
+        c1, c2 = bias_correction(b1, t), bias_correction(b2, t)
         u = jax.tree.map(lambda m, v: (m / c1) / (jnp.sqrt(v / c2) + eps), m, v)
         return u, AdamState(t, m, v)
 

@@ -197,6 +197,20 @@ def decoding() -> Case:
     return Case("attention", what, "the whole prefix at each token", *sides)
 
 
+def updated(optimiser: Any, params: Any, grads: Any) -> Side:
+    """One update, after some with other gradients: the first is little but a sign."""
+
+    @jax.jit
+    def step(params, state, grads):
+        updates, state = optimiser.update(grads, state, params)
+        return optax.apply_updates(params, updates), state
+
+    state = optimiser.init(params)
+    for other in params, grads, params:
+        _, state = step(params, state, other)
+    return step, (params, state, grads)
+
+
 def optim() -> Iterator[Case]:
     shapes = [(256, 512), (512,)] * 8
     params, grads = (
@@ -205,18 +219,6 @@ def optim() -> Iterator[Case]:
     )
     size = sum(array.size for array in params.values())
 
-    def updated(optimiser: Any) -> Side:
-        @jax.jit
-        def step(params, state, grads):
-            updates, state = optimiser.update(grads, state, params)
-            return optax.apply_updates(params, updates), state
-
-        # The first update is little but a sign: go on from some with other gradients.
-        state = optimiser.init(params)
-        for other in params, grads, params:
-            _, state = step(params, state, other)
-        return step, (params, state, grads)
-
     decay = {"weight_decay": 0.1}
     pairs = {
         "adam": (blocks.adam(1e-2), optax.adam(1e-2)),
@@ -224,9 +226,20 @@ def optim() -> Iterator[Case]:
     }
     for name, (ours, theirs) in pairs.items():
         what = f"{name}, one update of {size} parameters in {len(shapes)} arrays"
-        yield Case("optim", what, "optax", updated(ours), updated(theirs), first)
+        sides = (updated(side, params, grads) for side in (ours, theirs))
+        yield Case("optim", what, "optax", *sides, first)
+
+
+def decay() -> Iterator[Case]:
+    params, grads = (
+        {f"w_{i}": normal(i + seed, 256, 512) for i in range(4)} for seed in (0, 100)
+    )
+    ours, theirs = blocks.muon(1e-2), optax.contrib.muon(1e-2)
+    what = "muon, one update of 4 matrices of (256, 512)"
+    sides = (updated(side, params, grads) for side in (ours, theirs))
+    yield Case("decay", what, "optax", *sides, first)
 
 
 def cases() -> list[Case]:
-    chapters = norms, feedforward, rotary, attention, optim
+    chapters = norms, feedforward, rotary, attention, optim, decay
     return [case for chapter in chapters for case in chapter()]

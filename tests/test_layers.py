@@ -32,7 +32,12 @@ MODELS = [
     {"generate"},
 ]
 # Training knows no model, and no model knows how it is trained.
-TRAINING = [{"losses", "schedules", "transforms", "tasks"}, {"optim"}, {"train"}]
+TRAINING = [
+    {"losses", "transforms", "tasks"},
+    {"optim", "parameters", "schedules"},
+    {"muon"},
+    {"train"},
+]
 
 STANDARD = {"collections", "dataclasses", "functools", "math", "numbers", "typing"}
 LIBRARIES = {"jax", "jaxtyping"}
@@ -42,10 +47,15 @@ READS_FILES = {"loading": {"json", "numpy", "pathlib", "safetensors"}}
 INTERNAL = {
     "ACTIVATIONS": "a table; readers reach it through `activate`",
     "AdamState": "made and read by the optimisers alone",
+    "Axes": "a name for a type in signatures",
     "M": "a type variable",
     "Mask": "a name for a type in signatures",
+    "MuonState": "made and read by the optimisers alone",
+    "QUINTIC": "a default of `orthogonalize`",
+    "Quintic": "a name for a type in signatures",
     "Schedule": "a name for a type in signatures",
     "T": "a type variable",
+    "bias_correction": "a formula that two optimisers share",
     "known": "a check before those of limits",
     "require_activation": "a check that layers make before they are called",
     "require_bias": "a check that the forms of attention share",
@@ -54,6 +64,8 @@ INTERNAL = {
     "require_heads": "a check that the forms of attention share",
     "require_mask": "a check that the forms of attention share",
     "require_pairs": "a check that rotary and attention share",
+    "split": "how Muon shares a model with another optimiser",
+    "two_axes": "a default of Muon",
 }
 HEAVY = {"IPython", "anywidget", "flax", "ipywidgets", "matplotlib", "optax", "tqdm"}
 

@@ -9,14 +9,6 @@ import pytest
 from jax.test_util import check_grads
 
 from blocks import (
-    MLP,
-    FeedForward,
-    GLUFeedForward,
-    KVCache,
-    LayerNorm,
-    LearnedPositions,
-    MultiHeadAttention,
-    RMSNorm,
     adam,
     adam_l2,
     adamw,
@@ -26,6 +18,8 @@ from blocks import (
     clip_by_global_norm,
     decay_matrices,
     sgd,
+    sgd_l2,
+    sgdw,
 )
 
 
@@ -60,6 +54,21 @@ def algorithm_2(
         direction = m / (1 - b1 ** (t + 1))
         direction = direction / (np.sqrt(v / (1 - b2 ** (t + 1))) + eps)
         w = w - at(lr, t) * direction - at(eta, t) * decay * w
+        weights.append(w)
+    return np.array(weights)
+
+
+def algorithm_1(w, grads, lr, *, decay=0.0, l2=0.0, eta=1.0, momentum=0.0):
+    """Loshchilov and Hutter (2019), algorithm 1, as above."""
+
+    def at(value, t):
+        return float(value(t)) if callable(value) else value
+
+    w, m, weights = np.asarray(w, np.float64), 0.0, []
+    for t, g in enumerate(np.asarray(grads, np.float64)):
+        g = g + l2 * w
+        m = momentum * m + at(lr, t) * g
+        w = w - m - at(eta, t) * decay * w
         weights.append(w)
     return np.array(weights)
 
@@ -118,6 +127,55 @@ def test_line_12_of_the_paper_scales_both_terms_by_one_schedule(golden):
     got = path(adamw(rate, weight_decay=0.1, eta=half_cosine), *start)
     want = algorithm_2(*start, rate, decay=0.1, eta=half_cosine)
     np.testing.assert_allclose(got, want, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+@pytest.mark.parametrize("lr", [0.05, lambda t: 0.05 * half_cosine(t)])
+def test_both_decays_of_sgd_match_the_paper(golden, momentum, lr):
+    file = golden("optimizers")
+    start = file["w0"], file["grads"]
+    got = path(sgd_l2(lr, weight_decay=0.3, momentum=momentum), *start)
+    want = algorithm_1(*start, lr, l2=0.3, momentum=momentum)
+    np.testing.assert_allclose(got, want, rtol=0, atol=2e-6)
+    for eta in 0.5, half_cosine:
+        made = sgdw(lr, weight_decay=0.1, eta=eta, momentum=momentum)
+        want = algorithm_1(*start, lr, decay=0.1, eta=eta, momentum=momentum)
+        np.testing.assert_allclose(path(made, *start), want, rtol=0, atol=2e-6)
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("eta", [1.0, half_cosine])
+def test_without_momentum_l2_and_decay_are_one_path(golden, eta):
+    """Up to the factor, also where one schedule multiplies step and decay."""
+    file, alpha = golden("optimizers"), 0.05
+    start = np.float64(file["w0"]), np.float64(file["grads"])
+
+    def lr(t):
+        return alpha * (eta(t) if callable(eta) else eta)
+
+    def gap(**momentum):
+        l2 = path(sgd_l2(lr, weight_decay=0.3, **momentum), *start)
+        decay = path(sgdw(lr, weight_decay=0.3 * alpha, eta=eta, **momentum), *start)
+        return np.abs(l2 - decay).max()
+
+    assert gap() < 1e-14
+    assert gap(momentum=0.9) > 0.01
+
+
+@pytest.mark.parametrize("make", [sgd_l2, sgdw])
+def test_a_slider_may_move_the_settings_of_sgd(golden, make):
+    file = golden("optimizers")
+    start = file["w0"], file["grads"]
+
+    @jax.jit
+    def traced(lr, decay, momentum):
+        return path(make(lr, weight_decay=decay, momentum=momentum), *start)
+
+    for lr, decay, momentum in (0.05, 0.1, 0.9), (0.1, 0.3, 0.0):
+        told = {"l2" if make is sgd_l2 else "decay": decay}
+        want = algorithm_1(*start, lr, momentum=momentum, **told)
+        got = traced(*map(jnp.float32, (lr, decay, momentum)))
+        np.testing.assert_allclose(got, want, rtol=0, atol=3e-6)
 
 
 FORMS = {
@@ -195,6 +253,20 @@ MATCHES = {
     "sgd": (sgd(0.1), optax.sgd(0.1)),
     "sgd with momentum": (sgd(0.1, momentum=0.8), optax.sgd(0.1, momentum=0.8)),
     "sgd with a schedule": (sgd(half_cosine), optax.sgd(half_cosine)),
+    "sgd_l2 with a mask": (
+        sgd_l2(0.1, weight_decay=0.3, momentum=0.8, mask=decay_matrices),
+        optax.chain(
+            optax.add_decayed_weights(0.3, mask=decay_matrices),
+            optax.sgd(0.1, momentum=0.8),
+        ),
+    ),
+    "sgdw with a mask": (
+        sgdw(0.1, weight_decay=0.3, eta=0.1, momentum=0.8, mask=decay_matrices),
+        optax.chain(
+            optax.sgd(0.1, momentum=0.8),
+            optax.add_decayed_weights(-0.03, mask=decay_matrices),
+        ),
+    ),
     "adam": (adam(0.1), optax.adam(0.1)),
     "adam with other settings": (
         adam(half_cosine, b1=0.8, b2=0.95, eps=1e-3),
@@ -256,6 +328,8 @@ def test_each_optimiser_matches_optax(name):
 def test_low_precision_weights_keep_their_dtype(dtype):
     every = (
         sgd(0.1, momentum=0.9),
+        sgd_l2(0.1, weight_decay=0.1, momentum=0.9),
+        sgdw(0.1, weight_decay=0.1, momentum=0.9),
         adamw(0.1, weight_decay=0.1),
         adam_l2(0.1, weight_decay=0.1),
     )
@@ -280,62 +354,20 @@ def test_gradients_pass_through_training():
     settings = jnp.ones(2), grads, 0.1, 0.2, 0.5, 0.9
     check_grads(jax.jit(end), settings, order=1, modes="rev")
 
+    def end_of_sgd(w, grads, lr, decay, eta, momentum):
+        l2 = sgd_l2(lr, weight_decay=decay, momentum=momentum)
+        decoupled = sgdw(lr, weight_decay=decay, eta=eta, momentum=momentum)
+        return path(l2, w, grads)[-1], path(decoupled, w, grads)[-1]
 
-def two_layers(key):
-    """Every kind of module, by name in a dict, with `layers` stacked for a scan."""
-
-    def layer(key):
-        return {
-            "attention": MultiHeadAttention.init(key, 4, 2, biases=True),
-            "norms": [RMSNorm.init(4), LayerNorm.init(4)],
-            "hidden": (FeedForward.init(key, 4, 8), GLUFeedForward.init(key, 4, 8)),
-        }
-
-    return {
-        "layers": jax.vmap(layer)(jax.random.split(key)),
-        "mlp": MLP.init(key, [4, 8, 2]),
-        "positions": LearnedPositions.init(key, 9, 4),
-        "dense": {"kernel": jnp.ones((2, 2)), "bias": jnp.ones(2), "w": jnp.ones(2)},
-        "embedding": jnp.ones((5, 4)),
-    }
-
-
-def test_matrices_alone_decay_also_in_stacked_layers(key):
-    shapes = jax.eval_shape(two_layers, key)
-    params = jax.tree.map(
-        lambda array: jnp.asarray(np.full(array.shape, 2, np.float32)), shapes
-    )
-    assert params["layers"]["norms"][0].scale.shape == (2, 4)
-
-    def one_step(params, optimizer):
-        zeros = jax.tree.map(jnp.zeros_like, params)
-        updates, _ = optimizer.update(zeros, optimizer.init(params), params)
-        return apply_updates(params, updates)
-
-    for make, decayed in (adamw_lr, 1.98), (adamw, 1.8):
-        made = make(0.1, weight_decay=0.1, mask=decay_matrices)
-        after = jax.jit(one_step, static_argnums=1)(params, made)
-        layers, dense = after["layers"], after["dense"]
-        attention, (ff, gated) = layers["attention"], layers["hidden"]
-        shrunk = [attention.w_q, attention.w_k, attention.w_v, attention.w_o]
-        shrunk += [ff.w_in, ff.w_out, gated.w_gate, gated.w_up, gated.w_down]
-        shrunk += [*after["mlp"].weights, dense["kernel"], dense["w"]]
-        kept = [attention.b_q, attention.b_k, attention.b_v, attention.b_o]
-        kept += [*jax.tree.leaves(layers["norms"]), ff.b_in, ff.b_out]
-        kept += [*after["mlp"].biases, dense["bias"]]
-        kept += [after["positions"].table, after["embedding"]]
-        assert len(shrunk) + len(kept) == len(jax.tree.leaves(after))
-        for array in shrunk:
-            np.testing.assert_allclose(array, decayed, rtol=1e-6)
-        for array in kept:
-            np.testing.assert_array_equal(array, 2.0)
+    check_grads(jax.jit(end_of_sgd), settings, order=1, modes="rev")
 
 
 def test_a_schedule_of_the_decay_is_given_as_eta():
     text = "^weight_decay must be a number; its schedule is given as eta$"
-    with pytest.raises(ValueError, match=text):
-        # The checks of these tests would refuse before the function can.
-        inspect.unwrap(adamw)(0.1, weight_decay=half_cosine)
+    for make in adamw, sgdw:
+        with pytest.raises(ValueError, match=text):
+            # The checks of these tests would refuse before the function can.
+            inspect.unwrap(make)(0.1, weight_decay=half_cosine)
 
 
 def test_without_a_mask_every_array_decays():
@@ -345,18 +377,30 @@ def test_without_a_mask_every_array_decays():
         np.testing.assert_allclose(after[name][0], 0.9 * before, rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "params, name",
-    [
-        ({"layer": {"q_proj": jnp.ones(2)}}, r"\['layer'\]\['q_proj'\]"),
-        ([{"weighted": jnp.ones(2)}], r"\[0\]\['weighted'\]"),
-        (KVCache.init(1, 2, 1, 2), r"\.k"),
-    ],
-)
-def test_a_name_that_says_nothing_is_refused(params, name):
-    text = (
-        f"^decay_matrices cannot tell whether {name} decays: name it w_… or b_…, or "
-        "one of w, weight, weights, kernel, b, bias, biases, scale, table, embedding$"
-    )
-    with pytest.raises(ValueError, match=text):
-        decay_matrices(params)
+def matrices_by_axes(params):
+    return jax.tree.map(lambda array: array.ndim >= 2, params)
+
+
+def test_decay_of_every_array_or_of_matrices_is_one_where_there_are_no_others():
+    """Adam with decoupled decay on two axes or more, beside AdamW on everything."""
+    matrices = {"w_q": PARAMS["w_q"], "w_k": 2 * PARAMS["w_q"]}
+    draws = np.random.default_rng(1).normal(size=(8, 2, 2))
+    grads = {"w_q": jnp.float32(draws), "w_k": jnp.float32(3 * draws)}
+    with_a_bias = {"w_q": PARAMS["w_q"], "b_q": jnp.array([1.0, -2.0])}
+    grads_with_a_bias = {"w_q": grads["w_q"], "b_q": grads["w_q"][:, 0]}
+
+    def gaps(params, grads, schedule=lambda t: 1.0):
+        def lr(t):
+            return 0.1 * schedule(t)
+
+        paper = adamw(lr, weight_decay=0.03)
+        on_matrices = adamw_lr(lr, weight_decay=0.3, mask=matrices_by_axes)
+        paths = path(paper, params, grads), path(on_matrices, params, grads)
+        return jax.tree.map(lambda a, b: float(jnp.abs(a - b).max()), *paths)
+
+    gap = gaps(matrices, grads)
+    assert max(gap.values()) < 1e-6
+    gap = gaps(with_a_bias, grads_with_a_bias)
+    assert gap["w_q"] < 1e-6 and gap["b_q"] > 0.05
+    gap = gaps(matrices, grads, half_cosine)
+    assert min(gap.values()) > 0.01

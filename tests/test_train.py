@@ -10,7 +10,17 @@ import numpy as np
 import optax
 import pytest
 
-from blocks import MLP, adam, adamw, apply_updates, fit, mse, sgd
+from blocks import (
+    MLP,
+    adam,
+    adamw,
+    apply_updates,
+    cross_entropy,
+    fit,
+    mse,
+    sgd,
+    warmup_cosine,
+)
 
 
 def loss(model, batch):
@@ -232,3 +242,152 @@ def test_without_an_epoch_the_model_stays_as_it_was():
     trained, losses = train(model, data, epochs=0)
     assert_same(trained, model)
     assert losses.shape == (0,)
+
+
+def sentences(rows=11, dtype=jnp.float32):
+    """A model of tokens, and rows of which each has more of them than the last."""
+    generator = np.random.default_rng(1)
+    x = jnp.asarray(generator.normal(size=(rows, 6, 4)), dtype)
+    targets = jnp.asarray(generator.integers(3, size=(rows, 6)))
+    mask = jnp.arange(6) < jnp.arange(rows)[:, None] % 7
+    model = MLP.init(jax.random.key(0), [4, 8, 3])
+    return jax.tree.map(lambda w: w.astype(dtype), model), (x, targets, mask)
+
+
+def by_tokens(model, batch):
+    x, targets, mask = batch
+    return cross_entropy(model(x), targets, mask=mask), mask.sum()
+
+
+def by_rows(model, batch):
+    return by_tokens(model, batch)[0]
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize(
+    "batch_size, accumulate, optimizer",
+    [(11, 11, sgd(0.5, momentum=0.9)), (6, 2, adam(0.05)), (8, 4, sgd(0.5))],
+)
+def test_parts_of_unequal_numbers_of_tokens_are_one_big_batch(
+    batch_size, accumulate, optimizer
+):
+    """Also where the last batch is smaller, and its last part smaller still."""
+    one, parts = (
+        train(
+            *sentences(dtype=jnp.float64),
+            loss=by_tokens,
+            optimizer=optimizer,
+            batch_size=batch_size,
+            accumulate=n,
+        )
+        for n in (1, accumulate)
+    )
+    assert_same(parts, one, rtol=1e-12)
+
+
+def test_a_loss_that_keeps_its_tokens_to_itself_weighs_rows():
+    settings = dict(loss=by_rows, optimizer=sgd(0.5), batch_size=8, epochs=1)
+    (one, _), (parts, _) = (
+        train(*sentences(), accumulate=n, **settings) for n in (1, 4)
+    )
+    assert jnp.abs(one.weights[0] - parts.weights[0]).max() > 1e-3
+
+
+def test_parts_of_a_mean_over_rows_are_one_big_batch():
+    settings = dict(optimizer=sgd(0.1), batch_size=8)
+    one, parts = (train(*problem(), accumulate=n, **settings) for n in (1, 4))
+    assert_same(parts, one, rtol=1e-5)
+
+
+def test_the_gradient_of_a_batch_is_that_of_all_its_tokens():
+    model, data = sentences()
+    trained, losses = train(
+        model, data, loss=by_tokens, optimizer=sgd(1.0), epochs=1, batch_size=11
+    )
+    value, grads = jax.value_and_grad(by_rows)(model, data)
+    assert_same(trained, jax.tree.map(jnp.subtract, model, grads), rtol=1e-5)
+    np.testing.assert_allclose(losses, [value], rtol=1e-6)
+
+
+def test_a_part_that_weighs_nothing_has_no_say():
+    def nan_where_empty(model, batch):
+        value, tokens = by_tokens(model, batch)
+        return jnp.where(tokens > 0, value, jnp.nan), tokens
+
+    model, data = sentences()
+    settings = dict(batch_size=11, optimizer=sgd(0.1))
+    want = train(model, data, loss=by_tokens, **settings)
+    got = train(model, data, loss=nan_where_empty, accumulate=11, **settings)
+    assert_same(got, want, rtol=1e-4)
+    _, losses = train(model, data, loss=nan_where_empty, batch_size=1, epochs=1)
+    assert jnp.isfinite(losses).all()
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_without_a_single_token_nothing_moves(accumulate):
+    model, (x, targets, mask) = sentences()
+    data = x, targets, jnp.zeros_like(mask)
+    settings = dict(loss=by_tokens, optimizer=sgd(0.1), accumulate=accumulate)
+    trained, losses = train(model, data, **settings)
+    assert_same(trained, model)
+    np.testing.assert_array_equal(losses, 0.0)
+
+
+def test_the_history_of_updates_has_the_epochs_as_its_means():
+    model, data = sentences()
+    settings = dict(loss=by_tokens, batch_size=11, accumulate=1)
+    _, losses = train(model, data, history="updates", **settings)
+    np.testing.assert_allclose(losses, train(model, data, **settings)[1], rtol=1e-6)
+
+    settings = dict(loss=by_tokens, batch_size=4, epochs=2, optimizer=sgd(0.0))
+    trained, losses = train(model, data, history="updates", **settings)
+    assert_same(trained, model)
+    assert losses.shape == (6,)
+    key, tokens = jax.random.key(3), data[2].sum(1)
+    _, means = train(model, data, **settings)
+    for epoch in range(2):
+        key, sub = jax.random.split(key)
+        order = jax.random.permutation(sub, 11)
+        weights = jnp.array([tokens[order[i : i + 4]].sum() for i in (0, 4, 8)])
+        mean = jnp.average(losses[3 * epoch : 3 * epoch + 3], weights=weights)
+        np.testing.assert_allclose(means[epoch], mean, rtol=1e-5)
+    np.testing.assert_allclose(means, by_rows(model, data), rtol=1e-5)
+
+
+def test_a_schedule_counts_updates_and_not_parts():
+    optimizer = sgd(warmup_cosine(0.1, warmup=2, total=6))
+    settings = dict(optimizer=optimizer, batch_size=4, history="updates")
+    (_, whole), (_, parts) = (
+        train(*problem(), accumulate=n, **settings) for n in (1, 2)
+    )
+    assert whole.shape == (9,)
+    np.testing.assert_allclose(parts, whole, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16])
+def test_parts_are_added_up_in_float32(dtype):
+    model, data = sentences(rows=65, dtype=dtype)
+    settings = dict(loss=by_tokens, optimizer=sgd(1.0), batch_size=65, epochs=1)
+    trained, losses = train(model, data, accumulate=65, **settings)
+    assert {leaf.dtype for leaf in jax.tree.leaves(trained)} == {jnp.dtype(dtype)}
+    assert losses.dtype == jnp.float32
+    want, value = train(model, data, **settings)
+    np.testing.assert_allclose(losses, value, rtol=0.02)
+    for a, b in zip(jax.tree.leaves(trained), jax.tree.leaves(want), strict=True):
+        np.testing.assert_allclose(a.astype(jnp.float32), b, atol=0.01)
+
+
+@pytest.mark.parametrize("accumulate", [0, -1, 3, 8, 2.0])
+def test_parts_divide_a_batch(accumulate):
+    text = (
+        "^accumulate must be a whole number that divides batch_size=4; "
+        f"got {accumulate}$"
+    )
+    with pytest.raises(ValueError, match=text):
+        unchecked(*problem(), accumulate=accumulate)
+
+
+def test_a_history_is_of_epochs_or_of_updates():
+    text = "^history must be 'epochs' or 'updates'; got 'steps'$"
+    with pytest.raises(ValueError, match=text):
+        train(*problem(), history="steps")

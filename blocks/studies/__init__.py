@@ -1,0 +1,1 @@
+"""Experiments that chapters run in part and scripts in whole; each uses the blocks."""
