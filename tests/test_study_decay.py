@@ -147,11 +147,11 @@ def test_the_networks_begin_with_or_without_what_is_not_scale_invariant(key):
     fake = jnp.zeros((1400, 64)), jnp.zeros(1400, jnp.int32)
     shapes = {}
     for name, network in decay.NETWORKS.items():
-        begin = jax.eval_shape(
+        model, _, rows = jax.eval_shape(
             lambda key, n=network: decay.begin(key, n, fake, 10), key
         )
-        shapes[name] = [leaf.shape for leaf in jax.tree.leaves(begin[0])]
-        assert begin[2].shape == (10, 40, network.batch)
+        shapes[name] = [leaf.shape for leaf in jax.tree.leaves(model)]
+        assert rows.shape == (10, 40, network.batch)
     assert shapes["normalised"] == [(64, 64), (64, 64), (64, 10)]
     assert sorted(shapes["plain"]) == [(10,), (64,), (64, 10), (64, 64)]
 

@@ -11,12 +11,12 @@ from blocks.studies import equilibrium as rest
 
 EQUILIBRIA = {
     "SGD + L2": (sgd_l2, rest.sgd_l2_rms, dict(momentum=0.0), 0.1, 0.5),
-    "SGD + L2, momentum": (sgd_l2, rest.sgd_l2_rms, dict(momentum=0.9), 0.1, 1.0),
+    "SGD + L2, momentum": (sgd_l2, rest.sgd_l2_rms, dict(momentum=0.9), 0.1, 9.0),
     "SGDW, momentum": (sgdw, rest.sgdw_rms, dict(momentum=0.9), 0.1, 0.2),
     "Adam + L2": (adam_l2, rest.adam_l2_rms, {}, 0.1, 0.1),
     "AdamW": (adamw, rest.adamw_rms, dict(b1=0.9), 0.01, 0.09),
-    "AdamW, b1": (adamw, rest.adamw_rms, dict(b1=0.5), 0.01, 0.02),
-    "AdamW, library": (adamw_lr, rest.adamw_lr_rms, dict(b1=0.9), 0.01, 2.0),
+    "AdamW, half": (adamw, rest.adamw_rms, dict(b1=0.5), 0.01, 0.5),
+    "AdamW, library": (adamw_lr, rest.adamw_lr_rms, dict(b1=0.5), 0.01, 2.0),
 }
 
 

@@ -19,13 +19,13 @@ from blocks.transforms import Transform, apply_updates
 def sgd_l2_rms(
     lr: ScalarLike, decay: ScalarLike, *, momentum: ScalarLike = 0.0
 ) -> Float[Array, ""]:
-    r"""With $\mu$ the momentum, a sum:
+    r"""The RMS at which `sgd_l2` holds a weight, with $\mu$ the momentum:
 
     $$ r^4 = \frac{\mathrm{lr}}
        {(1-\mu)\, \lambda\, (2 - \mathrm{lr}\,\lambda / (1+\mu))}
        \approx \frac{\mathrm{lr} / (1-\mu)}{2 \lambda} $$
 
-    Holds for lr * decay / (1 - momentum) below about 0.1.
+    For all `lr * decay` below 2 (1 + momentum), where decay begins to overshoot.
     """
     growth = (1 - momentum) * decay * (2 - lr * decay / (1 + momentum))
     return jnp.asarray((lr / growth) ** 0.25)
@@ -34,7 +34,7 @@ def sgd_l2_rms(
 def sgdw_rms(
     lr: ScalarLike, decay: ScalarLike, *, momentum: ScalarLike = 0.0
 ) -> Float[Array, ""]:
-    r"""With $a = 1 - \lambda$, the paper's form:
+    r"""The RMS at which `sgdw` holds a weight, with $a = 1 - \lambda$:
 
     $$ r^4 = \frac{\mathrm{lr}^2}{(1-\mu^2)(1-a^2)} \cdot \frac{1+a\mu}{1-a\mu}
        \approx \frac{(\mathrm{lr} / (1-\mu))^2}{2 \lambda} $$
@@ -45,10 +45,11 @@ def sgdw_rms(
 
 
 def adam_l2_rms(lr: ScalarLike, decay: ScalarLike) -> Float[Array, ""]:
-    r"""$r^3 = \mathrm{lr} / (2 \lambda)$.
+    r"""The RMS at which `adam_l2` holds a weight: $r^3 = \mathrm{lr} / (2 \lambda)$.
 
     Adam divides the decay by the gradient's size, $1 / r$; so the share taken at each
-    update is $\mathrm{lr}\,\lambda\,r$, and it must be small.
+    update is $\mathrm{lr}\,\lambda\,r$. Up to a share of 0.15 it holds to 2 percent,
+    for it leaves out what the decay adds to that size.
     """
     return jnp.asarray((lr / (2 * decay)) ** (1 / 3))
 
@@ -56,11 +57,13 @@ def adam_l2_rms(lr: ScalarLike, decay: ScalarLike) -> Float[Array, ""]:
 def adamw_rms(
     lr: ScalarLike, decay: ScalarLike, *, b1: ScalarLike = 0.9
 ) -> Float[Array, ""]:
-    r"""The paper's form, with $a = 1 - \lambda$; for other weights under noise as well:
+    r"""The RMS at which `adamw` holds a weight, with $a = 1 - \lambda$:
 
     $$ r^2 = \mathrm{lr}^2 \frac{1-\beta_1}{1+\beta_1} \cdot
        \frac{1+a\beta_1}{1-a\beta_1} \cdot \frac{1}{1-a^2}
        \approx \frac{\mathrm{lr}^2}{2 \lambda} $$
+
+    Weights that are not scale-invariant rest there as well if all they see is noise.
     """
     a = 1 - decay
     noise = (1 - b1) / (1 + b1) * (1 + a * b1) / (1 - a * b1)
@@ -70,8 +73,8 @@ def adamw_rms(
 def adamw_lr_rms(
     lr: ScalarLike, decay: ScalarLike, *, b1: ScalarLike = 0.9
 ) -> Float[Array, ""]:
-    r"""The library's form: that of the paper with the decay lr * decay, so
-    $r^2 \approx \mathrm{lr} / (2 \lambda)$.
+    r"""The RMS at which `adamw_lr` holds a weight: that of `adamw` with the decay
+    `lr * decay`, so $r^2 \approx \mathrm{lr} / (2 \lambda)$.
     """
     return adamw_rms(lr, lr * decay, b1=b1)
 
