@@ -1,13 +1,15 @@
 """The built book behind a plain file server, under a path as on a static host."""
 
 import functools
+import os
 import threading
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-HTML = ROOT / "_build" / "html"
+# Another book can be named, to see the checks fail on one with faults.
+HTML = Path(os.environ.get("BOOK_HTML", ROOT / "_build" / "html"))
 PREFIX = "/some/book"
 # The redirect of the front page is no page of its own, and the page for the lost has a
 # host's root for its own.

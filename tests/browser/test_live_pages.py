@@ -166,11 +166,6 @@ def test_no_drawing_is_cut_off_or_scrolls_where_there_is_room(visit):
     assert boxes and all(inner <= outer for inner, outer in boxes)
 
 
-def test_no_id_stands_twice(visit):
-    ids = visit.page.evaluate("[...document.querySelectorAll('[id]')].map(n => n.id)")
-    assert len(set(ids)) == len(ids)
-
-
 def test_what_a_page_sends_stays_small(visit):
     texts = list(parts(visit.name).values())
     assert len(texts) == len(LIVE[visit.name])

@@ -85,6 +85,11 @@ def test_code_of_88_columns_fits_beside_both_side_bars(visit):
             assert beyond <= 0, text[:200]
 
 
+def test_no_id_stands_twice(visit):
+    ids = visit.page.evaluate("[...document.querySelectorAll('[id]')].map(n => n.id)")
+    assert len(set(ids)) == len(ids)
+
+
 def test_the_page_has_no_fault_that_axe_finds(visit):
     if "axe" not in visit.page.evaluate("Object.keys(window)"):
         visit.page.evaluate(AXE.read_text("utf8"))

@@ -3,7 +3,7 @@
 import html
 import re
 from importlib.metadata import version
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import book_address
 import pytest
@@ -57,7 +57,7 @@ def weight(files):
 @pytest.fixture(scope="module")
 def read_before(browser, address):
     """What stays in the browser of who has read the first two pages."""
-    names = "book/intro.html", "book/notation.html"
+    names = {"book/intro.html", "book/notation.html"} & set(PAGES)
     return set().union(*(asked_for(browser, address, name) for name in names))
 
 
@@ -75,6 +75,22 @@ def test_no_words_of_a_figure_lie_upon_each_other(browser, address, name):
     settled(page)
     assert not page.evaluate(OVERLAPS)
     page.close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_link_within_the_book_leads_somewhere(name):
+    page = (HTML / name).read_text("utf8")
+    for link in re.findall(r'<a\b[^>]*?\bhref="([^"]*)"', page):
+        parts = urlsplit(html.unescape(link))
+        if parts.scheme or parts.netloc:
+            continue
+        target = (
+            (HTML / name).parent / unquote(parts.path) if parts.path else HTML / name
+        )
+        assert target.is_file(), link
+        if parts.fragment and target.suffix == ".html":
+            wanted = f'id="{html.escape(unquote(parts.fragment))}"'
+            assert wanted in target.read_text("utf8"), link
 
 
 def test_whoever_comes_by_keyboard_sees_where(browser, address):
