@@ -59,7 +59,9 @@ def figures(page: str, folder: Path = HTML) -> dict[str, str]:
 
 
 def drag(page: Page, name: str) -> list[float]:
-    """Drag every slider of a figure to and fro; milliseconds from input to drawing."""
+    """Drag every slider of a figure to and fro, and go through every choice;
+    milliseconds from input to drawing.
+    """
     page.evaluate("times.length = 0")
     for slider in page.locator(f'[id="{name}"] input[type=range]').all():
         slider.scroll_into_view_if_needed()
@@ -74,6 +76,9 @@ def drag(page: Page, name: str) -> list[float]:
             place = 0.5 + 0.45 * np.sin(2 * np.pi * k / MOVES)
             page.mouse.move(box["x"] + box["width"] * place, height)
         page.mouse.up()
+    for choice in page.locator(f'[id="{name}"] select').all():
+        for option in choice.locator("option").all_text_contents():
+            choice.select_option(option)
     page.evaluate("new Promise(r => requestAnimationFrame(() => setTimeout(r)))")
     return page.evaluate("times")
 
