@@ -25,7 +25,7 @@ from bench import processor  # noqa: E402
 from book_site import CHROMIUM, FLAGS, HTML, PAGES, served  # noqa: E402
 from playwright.sync_api import Page, sync_playwright  # noqa: E402
 
-ROUNDS, MOVES = 3, 20
+ROUNDS, MOVES = 2, 10
 SLOWER = 6
 LIMITS = {
     "p95_ms": 8,
