@@ -21,9 +21,9 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts"), str(ROOT / "tests" / "browser")]
 
-from bench import processor  # noqa: E402
-from book_site import CHROMIUM, FLAGS, HTML, PAGES, served  # noqa: E402
-from playwright.sync_api import Page, sync_playwright  # noqa: E402
+from bench import processor
+from book_site import CHROMIUM, FLAGS, HTML, PAGES, served
+from playwright.sync_api import Page, sync_playwright
 
 ROUNDS, MOVES = 2, 10
 SLOWER = 6

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HTML = ROOT / "_build" / "html"
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
-from book_address import NOTEBOOKS, ask, find, git  # noqa: E402
+from book_address import NOTEBOOKS, ask, find, git
 
 SITE = "gh-pages"
 ATTEMPTS = 3  # others may push to the branch of notebooks at the same time

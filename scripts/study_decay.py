@@ -24,9 +24,9 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
-from bench import processor  # noqa: E402
+from bench import processor
 
-from blocks.studies import decay, digits, surfaces  # noqa: E402
+from blocks.studies import decay, digits, surfaces
 
 CELLS, SEEDS, POINTS = 18, 6, 10
 LOSS_LIMIT = 999
