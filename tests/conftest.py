@@ -1,5 +1,6 @@
 """What the tests share: a key, float64, a fixed generator and the golden files."""
 
+import os
 from pathlib import Path
 
 import jax
@@ -9,8 +10,11 @@ import pytest
 # Products are coarser by default on some devices; references are compared at full
 # precision, those computed while tests are collected included.
 jax.config.update("jax_default_matmul_precision", "highest")
-# The tests compile far more than they compute.
+# The tests compile far more than they compute, so what is quick to compile wins. XLA
+# reads these when a test, or a process that it starts, first computes.
 jax.config.update("jax_disable_most_optimizations", True)
+QUICK = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+os.environ["XLA_FLAGS"] = f"{QUICK} {os.environ.get('XLA_FLAGS', '')}"
 
 
 @pytest.fixture
