@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from datetime import datetime
 from pathlib import Path
@@ -19,8 +20,8 @@ import book_outputs
 import nbformat
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn, JupyterCacheAbstract
-from jupyter_cache.executors.utils import ExecutionResult, single_nb_execution
 from myst_nb.core.read import create_nb_reader
+from nbclient import NotebookClient
 from nbformat import NotebookNode
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -108,15 +109,29 @@ def slowest_cell(notebook: NotebookNode) -> float:
     return round(max(seconds), 2)
 
 
-def run(path: Path, notebook: NotebookNode, timeout: int) -> ExecutionResult:
-    return single_nb_execution(
+def kept_programs(root: Path, page: str) -> dict[str, str]:
+    """Settings by which jax keeps what it compiles for a page and finds it again.
+
+    Each page has a folder of its own: jax writes there without a lock.
+    """
+    return {
+        "JAX_COMPILATION_CACHE_DIR": str(root / "_build" / "compiled" / page),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    }
+
+
+def run(root: Path, page: str, notebook: NotebookNode, timeout: int) -> float:
+    """Execute the cells of a page where they stand; the seconds it took."""
+    start = time.perf_counter()
+    client = NotebookClient(
         notebook,
-        cwd=str(path.parent),
+        resources={"metadata": {"path": str(root / Path(page).parent)}},
         timeout=timeout,
-        allow_errors=False,
         record_timing=True,
         extra_arguments=["--log-level=40"],
     )
+    client.execute(env=os.environ | kept_programs(root, page))
+    return time.perf_counter() - start
 
 
 def execute(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
@@ -130,28 +145,26 @@ def execute(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     with ThreadPoolExecutor(workers) as pool:
         timeout = env.mystnb_config.execution_timeout
         jobs = {
-            pool.submit(run, Path(env.doc2path(page)), nb, timeout): page
+            pool.submit(run, Path(app.srcdir), page, nb, timeout): page
             for page, nb in missing.items()
         }
         for done, job in enumerate(as_completed(jobs), start=1):
             page, place = jobs[job], f"({done} of {len(jobs)})"
             try:
-                result = job.result()
-                failure = result.err
-            except Exception as error:  # a kernel that died or never started
-                failure = error
-            if failure is not None:
+                seconds = job.result()
+            except Exception as error:  # a cell that fails, a kernel that died
                 LOGGER.info(f"failed   {page} {place}")
-                faults.append(f"{page}: {ANSI.sub('', str(failure)).strip()}")
+                faults.append(f"{page}: {ANSI.sub('', str(error)).strip()}")
                 continue
-            LOGGER.info(f"executed {page} {result.time:.1f} s {place}")
+            LOGGER.info(f"executed {page} {seconds:.1f} s {place}")
+            whole = missing[page]
             times = {
-                "execution_seconds": result.time,
-                "slowest_cell": slowest_cell(result.nb),
+                "execution_seconds": seconds,
+                "slowest_cell": slowest_cell(whole),
             }
             # A page without a kernel has no use for the state of widgets.
-            result.nb.metadata.pop("widgets", None)
-            bundle = CacheBundleIn(result.nb, env.doc2path(page), data=times)
+            whole.metadata.pop("widgets", None)
+            bundle = CacheBundleIn(whole, env.doc2path(page), data=times)
             cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
     env.execution_times = {}
     for page, notebook in found.items():

@@ -11,6 +11,8 @@ COPIED = [
     "_config.yml",
     "requirements.txt",
     "pyproject.toml",
+    "blocks/live/live.mjs",
+    "blocks/live/hydrate.mjs",
     "scripts/build.py",
     "scripts/publish.py",
     "book/_ext",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from book_execution import kept_programs
 from chapters import Block, read_chapters
 from run_exercises import WRONG, exercises
 
@@ -111,6 +112,7 @@ def test_solutions_pass_wrong_answers_are_helped_and_programs_compute_what_jax_d
     name,
 ):
     paths = ROOT, ROOT / "tests" / "live"
+    settings = {"PYTHONPATH": os.pathsep.join(map(str, paths)), "XLA_FLAGS": ""}
     done = subprocess.run(
         [
             sys.executable,
@@ -118,7 +120,8 @@ def test_solutions_pass_wrong_answers_are_helped_and_programs_compute_what_jax_d
             ROOT / f"book/{name}.md",
         ],
         cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))},
+        # With the settings of the build, what that has compiled is found.
+        env=os.environ | settings | kept_programs(ROOT, f"book/{name}"),
         capture_output=True,
         encoding="utf8",
     )

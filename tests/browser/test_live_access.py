@@ -4,8 +4,7 @@ import re
 
 import pytest
 from live_reader import PHONE, field
-from test_pages import AXE
-from visits import BEYOND
+from visits import BEYOND, axe_faults
 
 
 def test_the_drawing_and_its_caption_stand_without_javascript(opened):
@@ -32,9 +31,7 @@ def test_axe_finds_no_fault(opened, scheme, phone):
     page = opened(color_scheme=scheme, **(PHONE if phone else {}))
     page.get_by_role("button", name="Read a cell of “weights”").press("ArrowDown")
     field(page, "phase").fill("99")
-    page.evaluate(AXE.read_text("utf8"))
-    found = page.evaluate("axe.run(document)")["violations"]
-    assert not [(v["id"], v["nodes"][0]["html"][:200]) for v in found]
+    assert not axe_faults(page)
 
 
 def test_the_colours_follow_the_theme(opened):

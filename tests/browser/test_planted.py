@@ -9,6 +9,7 @@ import sys
 
 import pytest
 from book_site import ROOT
+from live_site import live_second
 from mini_book import Book
 
 # Each check, with what makes it fail.
@@ -19,6 +20,11 @@ FAULTS = {
     "test_every_figure_is_seen_and_said": "<figure class='picture'><svg/></figure>",
     "test_code_of_88_columns_fits": "<div class='highlight' style='width:90px'>"
     f"<pre style='overflow:auto'>{'x' * 88}</pre></div>",
+    "test_every_tag_closes_where_it_was_opened": "<p><b>one <i>two</b></i></p>",
+    # Sliders that move, and nothing with them.
+    "test_every_control_moves_its_figure_by_keyboard": "<script>"
+    "for (const kind of ['input', 'change', 'keydown']) addEventListener("
+    "kind, event => event.stopImmediatePropagation(), true)</script>",
     "test_no_id_stands_twice": "<p id='planted'></p><p id='planted'></p>",
     "test_the_page_has_no_fault_that_axe_finds": "<p style='color:#ddd'>pale</p>",
     "test_nothing_stands_out_of_a_narrow_screen": "<div style='width:1300px'>w</div>",
@@ -32,12 +38,24 @@ FAULTS = {
     + base64.b64encode(random.Random(0).randbytes(600_000)).decode()
     + " -->",
 }
+# A cell with a figure that is live.
+SHOW = """
+```{code-cell} python
+from IPython.display import HTML
+
+HTML(filename="figure.html")
+```
+"""
 
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory):
     """What pytest says of a sound and of a spoilt page of one book."""
     book = Book.new(tmp_path_factory.mktemp("planted"))
+    (book.folder / "book/figure.html").write_text(live_second().page_html(), "utf8")
+    for name in ("first", "second"):
+        with (book.folder / f"book/{name}.md").open("a", encoding="utf8") as page:
+            page.write(SHOW)
     status, said = book.build()
     assert status == 0, said
     html = book.folder / "_build" / "html"
@@ -45,7 +63,9 @@ def outcome(tmp_path_factory):
     faults = "".join(FAULTS.values()).replace("'", '"')
     text = page.read_text("utf8")
     page.write_text(text.replace("</article>", f"{faults}</article>", 1), "utf8")
-    files = [f"tests/browser/test_{name}.py" for name in ("pages", "site")]
+    files = [
+        f"tests/browser/test_{name}.py" for name in ("pages", "site", "live_pages")
+    ]
     chosen = "first.html or second.html"
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-rfp", *files, "-k", chosen],

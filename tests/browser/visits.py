@@ -7,6 +7,9 @@ from book_site import ROOT
 from playwright.sync_api import Page
 
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+# What passes is long to tell.
+RUN_AXE = """rules => axe.run(document, {...rules, resultTypes: ['violations']})
+  .then(found => found.violations)"""
 # The words of the article that are neither code nor the source of a set formula.
 READ = """() => {
   const walker = document.createTreeWalker(
@@ -80,6 +83,17 @@ def set_theme(page: Page, theme: str) -> None:
         # The button's tooltip stays as long as the pointer does.
         page.mouse.move(720, 880)
     raise AssertionError(f"the button does not lead to {theme}")
+
+
+def axe_faults(page: Page, **rules: object) -> list[str]:
+    """What axe-core finds wrong with an open page, by these of its rules or by all."""
+    if "axe" not in page.evaluate("Object.keys(window)"):
+        page.evaluate(AXE.read_text("utf8"))
+    return [
+        f"{fault['id']} {fault['nodes'][0]['html'][:200]} "
+        f"{fault['nodes'][0]['failureSummary'][:300]}"
+        for fault in page.evaluate(RUN_AXE, rules)
+    ]
 
 
 def source(name: str) -> str:
