@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LOGS = ROOT / "_build" / "logs"
 HERE, COLAB = ".venv/bin/python", ".venv-colab/bin/python"
 PACKAGE = "-m pytest -q --ignore tests/book --ignore tests/browser"
+CHAPTERS = "tests/book/test_chapters.py"
 CHROMIUM = Path("/usr/bin/chromium")
 
 
@@ -45,7 +46,14 @@ PARTS = {
         after=("build", "colab environment"),
     ),
     "book": Part(
-        "prose, chapters, planted faults", [f"{HERE} -m pytest -q tests/book"]
+        "prose, notebooks, planted faults",
+        [f"{HERE} -m pytest -q tests/book --ignore {CHAPTERS}"],
+    ),
+    # What the build has compiled need not be compiled again.
+    "chapters": Part(
+        "the chapters' shape, exercises and programs",
+        [f"{HERE} -m pytest -q {CHAPTERS}"],
+        after=("build",),
     ),
     "colab environment": Part(
         "the versions of Colab", [f"{sys.executable} scripts/environment.py colab"]
