@@ -7,6 +7,7 @@ from blocks.page.pictures import picture
 from blocks.page.source import show
 from blocks.page.stored import ratios, results
 from blocks.page.style import BACKGROUND, FOREGROUND, GRID, MUTED, PALETTE, setup
+from blocks.page.tables import Table
 
 __all__ = [
     "BACKGROUND",
@@ -14,6 +15,7 @@ __all__ = [
     "GRID",
     "MUTED",
     "PALETTE",
+    "Table",
     "check",
     "confirm",
     "picture",

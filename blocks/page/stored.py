@@ -1,37 +1,12 @@
 """Measurements that scripts of the repository made and stored, for the chapters."""
 
-import html
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-HEAD = ("what", "against", "ratio", "95 % interval")
+from blocks.page.tables import Table
+
 MEANING = "ratio: time of the other / time of ours; above 1, ours is quicker"
-
-
-@dataclass(frozen=True, repr=False)
-class Ratios:
-    """A table of ratios; `note` says how and where they were measured."""
-
-    rows: list[tuple[str, str, str, str]]
-    note: str
-
-    def __repr__(self) -> str:
-        lines = [HEAD, ("---", "---", "---:", "---"), *self.rows]
-        table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-        return f"{table}\n\n{self.note}"
-
-    def _repr_html_(self) -> str:
-        head = "".join(f'<th scope="col">{cell}</th>' for cell in HEAD)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>"
-            for row in self.rows
-        )
-        return (
-            f'<table class="table ratios"><thead><tr>{head}</tr></thead>'
-            f'<tbody>{body}</tbody></table><p class="note">{html.escape(self.note)}</p>'
-        )
 
 
 def results(name: str) -> dict[str, Any]:
@@ -44,7 +19,7 @@ def results(name: str) -> dict[str, Any]:
     return json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def ratios(block: str, name: str = "bench") -> Ratios:
+def ratios(block: str, name: str = "bench") -> Table:
     """The rows of `block` in the stored benchmark `name`, as a table.
 
     The file holds `command`, `date` (ISO), `processor`, `versions` (of each library)
@@ -58,7 +33,8 @@ def ratios(block: str, name: str = "bench") -> Ratios:
         there = ", ".join(sorted({row["block"] for row in stored["rows"]})) or "none"
         raise ValueError(f"{name} measures no block {block!r}; it has: {there}")
     versions = ", ".join(f"{k} {v}" for k, v in stored["versions"].items())
-    return Ratios(
+    return Table(
+        ("what", "against", "ratio", "95 % interval"),
         [
             (
                 row["what"],

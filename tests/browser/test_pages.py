@@ -59,6 +59,11 @@ def test_formulas_are_set(visit):
     assert "$" not in words and r"\(" not in words and r"\[" not in words
 
 
+def test_every_table_is_one(visit):
+    # Three dashes may have become a long one.
+    assert not re.search(r"\|\s*(?:-{3}|\u2014)", visit.page.evaluate(READ))
+
+
 def test_every_cell_that_has_outputs_shows_them(visit):
     stored = ROOT / "_build/notebooks" / Path(visit.name).with_suffix(".ipynb")
     if not stored.exists():

@@ -17,6 +17,7 @@ FAULTS = {
     "test_nothing_is_asked_of_another_host": "<img src='https://a.example/x' alt='x'>",
     "test_the_console_stays_empty": "<script>console.error('planted')</script>",
     "test_formulas_are_set": "<p>half of $x$</p>",
+    "test_every_table_is_one": "<p>| rule | size | |\u2014|\u2014|</p>",
     "test_every_figure_is_seen_and_said": "<figure class='picture'><svg/></figure>",
     "test_code_of_88_columns_fits": "<div class='highlight' style='width:90px'>"
     f"<pre style='overflow:auto'>{'x' * 88}</pre></div>",
