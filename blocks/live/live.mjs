@@ -405,10 +405,15 @@ export default {
     };
     const showing = {};
     const save = () => { saving ||= setTimeout(() => { saving = 0; model.save_changes(); }, 100); };
-    const change = (values, from) => {
+    let mine; // the settings as the reader has left them
+    const set = () => {
       own = true; // a notebook's model tells of its own changes too
-      model.set("values", { ...model.get("values"), ...values });
+      model.set("values", mine);
       own = false;
+    };
+    const change = (values, from) => {
+      mine = { ...model.get("values"), ...values };
+      set();
       for (const name in values) showing[name](values[name], from);
       redraw();
       save();
@@ -454,6 +459,7 @@ export default {
     }
     model.on("change:values", () => {
       if (own) return;
+      if (saving) return set(); // an echo of what the reader has changed since
       for (const control of controls) showing[control.name](control.now());
       redraw();
     });

@@ -64,7 +64,8 @@ class LiveFigure:
         for key in ("ArrowRight", "ArrowUp", "ArrowUp", "ArrowDown", "ArrowRight", "b"):
             home.page.keyboard.press(key)
         expect(home.slider).to_be_focused()
-        assert float(home.slider.input_value()) == pytest.approx(1.06)
+        value = float(home.slider.input_value())
+        assert value == pytest.approx(1.06), value
         assert home.curve()[-1] / unit == pytest.approx(1.06, abs=0.01)
         typed = home.figure.get_by_role("spinbutton")
         typed.focus()

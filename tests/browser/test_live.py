@@ -183,3 +183,39 @@ def test_reset_brings_every_setting_back(opened):
     page.get_by_label("turn it over").check()
     page.get_by_role("button", name="Reset").first.click()
     check_drawn(page, DEFAULTS)
+
+
+# A figure in a notebook, whose kernel answers what the reader does with an echo.
+ECHO = """async () => {
+  const { default: widget } = await import("./live.mjs");
+  const text = await (await fetch("index.html")).text();
+  const told = new DOMParser().parseFromString(text, "text/html")
+    .querySelector("#second");
+  const state = JSON.parse(told.querySelector("script").textContent);
+  Object.assign(state, {svg: told.querySelector("svg").outerHTML, caption: ""});
+  let listener;
+  const model = {
+    get: key => state[key], set: (key, value) => { state[key] = value; },
+    save_changes() {}, on: (_, heard) => { listener = heard; },
+  };
+  const el = document.createElement("div");
+  Object.assign(el, {id: "again", className: "live-figure"});
+  document.body.append(el);
+  await widget.render({model, el});
+  const [field, seen] = [el.querySelector("input[type=number]"), []];
+  const kernel = scale => {
+    state.values = {scale};
+    listener();
+    seen.push([state.values.scale, field.valueAsNumber]);
+  };
+  field.value = 1.5;
+  field.dispatchEvent(new Event("input", {bubbles: true}));
+  kernel(1);
+  await new Promise(done => setTimeout(done, 300));
+  kernel(0.75);
+  return seen;
+}"""
+
+
+def test_an_echo_of_the_kernel_does_not_undo_what_the_reader_did_since(opened):
+    assert opened().evaluate(ECHO) == [[1.5, 1.5], [0.75, 0.75]]
