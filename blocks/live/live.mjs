@@ -270,18 +270,19 @@ function reader(svg, artist, node, data, speak) {
   const hint = "Point at it, or use the arrow keys.";
   const reading = make("span", { className: "live-reading", textContent: hint });
   let at = null;
-  const corner = (column, row) => {
-    const [left, right, top, bottom] = artist.box;
-    return [place(artist.x, left + (right - left) * column / w), place(artist.y, top + (bottom - top) * row / h)];
-  };
+  const along = ([from, to], share) => from + (to - from) * share;
+  const [across, down] = heat ? [artist.box.slice(0, 2), artist.box.slice(2)] : [];
+  const corner = (column, row) => [place(artist.x, along(across, column / w)), place(artist.y, along(down, row / h))];
   const say = () => {
     if (!at) return "";
     const values = data();
     let words, box;
     if (heat) {
       const [row, column] = at, [rows, columns] = artist.labels, [rowName, columnName] = artist.names;
-      const name = (kind, labels, k) => `${kind || "cell"} ${labels.length ? `“${labels[k]}”` : k}`;
-      words = `${name(rowName, rows, row)}, ${name(columnName, columns, column)}: ${show(values[row * w + column])}`;
+      // Without labels a cell is called by where it stands on the axes.
+      const name = (kind, label, axis, share) => `${kind || "cell"} ${label === undefined ? show(along(axis, share)) : `“${label}”`}`;
+      const [ofRow, ofColumn] = [name(rowName, rows[row], down, (row + 0.5) / h), name(columnName, columns[column], across, (column + 0.5) / w)];
+      words = `${ofRow}, ${ofColumn}: ${show(values[row * w + column])}`;
       const [[a, b], [c, d]] = [corner(column, row), corner(column + 1, row + 1)];
       box = [Math.min(a, c), Math.min(b, d), Math.abs(c - a), Math.abs(d - b)];
     } else {
@@ -295,10 +296,10 @@ function reader(svg, artist, node, data, speak) {
     return words;
   };
   const count = heat ? 0 : artist.points;
-  const move = (down, right) => {
+  const move = (rows, columns) => {
     at = at ?? [0, 0];
-    at = heat ? [Math.min(h - 1, Math.max(0, at[0] + down)), Math.min(w - 1, Math.max(0, at[1] + right))]
-      : [(at[0] + down + right + count) % count];
+    at = heat ? [Math.min(h - 1, Math.max(0, at[0] + rows)), Math.min(w - 1, Math.max(0, at[1] + columns))]
+      : [(at[0] + rows + columns + count) % count];
     speak(say(), 100);
   };
   button.addEventListener("click", () => move(0, 0));
@@ -452,7 +453,8 @@ export default {
     const link = model.get("link");
     if (link) button("Copy link", node => copy(link(model.get("values")), node));
     for (const [artist, [node]] of parts) {
-      if (artist.kind !== "image" && artist.kind !== "points") continue;
+      // The sentence below says where a single point is.
+      if (artist.kind !== "image" && !(artist.points > 1)) continue;
       const [row, read] = reader(svg, artist, node, () => list(out[artist.result]), speak);
       panel.append(row);
       say.push(read);

@@ -105,6 +105,7 @@ def second(scale):
     return {
         "growth": jnp.stack([jnp.exp(X), y**2], 1),
         "right": 100 * scale * jnp.cos(X),
+        "peak": jnp.array([[1.0, 50.0]]) * scale,
         "dots": y,
         "lying": jnp.array([1.0, 2.0, 3.0]) / 3 * scale,
         "upward": jnp.arange(6.0).reshape(2, 3) / 10 * scale,
@@ -115,6 +116,7 @@ def figure_of_second():
     fig, (a, b, c, d) = plt.subplots(1, 4, figsize=(7.2, 2.2))
     a.loglog([], [], gid="growth")
     a.set(xlim=(0.01, 100), ylim=(1e-4, 1e4))
+    a.scatter([1], [1], gid="peak")
     b.semilogy(X, np.exp(X), "o", gid="dots", markersize=2)
     b.set(xlim=(-3, 3), ylim=(0.01, 100))
     twin = b.twinx()
@@ -128,6 +130,7 @@ def figure_of_second():
         vmax=1,
         origin="lower",
         interpolation="nearest",
+        extent=(0.5, 3.5, 0.5, 2.5),
         gid="upward",
     )
     return fig

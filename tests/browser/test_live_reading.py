@@ -78,12 +78,12 @@ def test_a_map_counted_upwards_is_read_as_it_is_seen(opened):
     button = page.get_by_role("button", name="Read a cell", exact=True)
     button.press("ArrowUp")
     words = reading(page.locator("#second"), "cell")
-    assert words.inner_text() == f"cell 1, cell 0: {values[1, 0]:.4g}"
+    assert words.inner_text() == f"cell 2, cell 1: {values[1, 0]:.4g}"
     box = page.locator("#second .live-cursor").bounding_box()
     button.press("ArrowDown")
     assert page.locator("#second .live-cursor").bounding_box()["y"] > box["y"]
     button.press("ArrowRight")
-    assert words.inner_text() == f"cell 0, cell 1: {values[0, 1]:.4g}"
+    assert words.inner_text() == f"cell 1, cell 2: {values[0, 1]:.4g}"
 
 
 def test_pointer_and_keys_read_points(opened):
@@ -97,3 +97,7 @@ def test_pointer_and_keys_read_points(opened):
     page.get_by_role("button", name="Read a point").press("ArrowRight")
     said = f"point 4: step 3, y {values[3]:.4g}".replace("-", "−")
     assert words.inner_text() == said
+    # A point by itself is told in the sentence below the figure.
+    assert (
+        page.locator("#second").get_by_role("button", name="Read a point").count() == 0
+    )
