@@ -17,7 +17,8 @@ OLDEST, NEWEST = (3, 11), (3, 13)
 FOLDERS = {"book": ".venv", "colab": ".venv-colab", "newest": ".venv-newest"}
 # What the package's tests need beside a jax that is not pinned.
 UNPINNED = (
-    "jax jaxtyping numpy beartype pytest optax flax matplotlib ipython ipywidgets"
+    "jax jaxtyping beartype pytest flax quickjs-ng "
+    "anywidget ipython ipywidgets matplotlib optax scikit-learn tqdm"
 )
 
 
