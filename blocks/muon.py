@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree, ScalarLike
 
-from blocks.numerics import known, upcast
+from blocks.numerics import known, norm, upcast
 from blocks.optim import adam
 from blocks.parameters import split, two_axes
 from blocks.transforms import (
@@ -36,6 +36,11 @@ class MuonState(NamedTuple):
     m: PyTree  # running mean of g
 
 
+def _require_steps(steps: Any) -> None:
+    if not isinstance(steps, Integral) or steps < 0:
+        raise ValueError(f"steps must be an int from 0 on; got {steps!r}")
+
+
 def orthogonalize(
     x: Float[Array, "*stack i o"],
     *,
@@ -52,17 +57,18 @@ def orthogonalize(
     Each step maps every singular value s to a s + b s³ + c s⁵. By default those above
     0.002 of the norm end between 0.68 and 1.21: the coefficients are chosen for a steep
     start, not to settle at 1. Computed in float32 or wider; a matrix of zeros stays.
-    `steps` that are not a whole number from 0 on raise ValueError.
+    Fewer than two axes, and `steps` that are no int from 0 on, raise ValueError.
 
     Jordan et al. (2024), Newton-Schulz iteration.
     """
-    if not isinstance(steps, Integral) or steps < 0:
-        raise ValueError(f"steps must be a whole number from 0 on; got {steps}")
+    _require_steps(steps)
+    if jnp.ndim(x) < 2:
+        raise ValueError(f"a matrix has two axes, i and o; got shape {jnp.shape(x)}")
     a, b, c = coefficients
     wide = upcast(x)
     tall = wide.shape[-2] > wide.shape[-1]
     y = jnp.matrix_transpose(wide) if tall else wide  # the smaller square will do
-    y = y / (jnp.sqrt(jnp.sum(y**2, axis=(-2, -1), keepdims=True)) + eps)
+    y = y / (norm(y, axis=(-2, -1)) + eps)
     for _ in range(steps):
         square = y @ jnp.matrix_transpose(y)
         y = a * y + (b * square + c * square @ square) @ y
@@ -92,11 +98,12 @@ def scale_by_muon(
     times $\sqrt{\max(i, o)}$ for the last factor; 0.2 is the size of Adam's updates
     (Liu et al., 2025). `matrices(params)` says for each array how many of its last axes
     are read and written, as `matrix_axes` does; without it every array is (i, o). The
-    mean is kept in float32 or wider. An array that is no matrix and a `momentum`
-    outside [0, 1) raise ValueError.
+    mean is kept in float32 or wider. An array that is no matrix, a `momentum` outside
+    [0, 1) and `steps` that are no int from 0 on raise ValueError.
 
     Jordan et al. (2024).
     """
+    _require_steps(steps)
     find = matrices or two_axes
     if (b := known(momentum)) is not None and not 0 <= b < 1:
         raise ValueError(f"momentum must lie in [0, 1); got {momentum}")
@@ -113,7 +120,7 @@ def scale_by_muon(
         o = math.prod(u.shape[u.ndim - writes :])
         matrix = u.reshape(*stack, i, o)
         turned = orthogonalize(matrix, steps=steps, coefficients=coefficients, eps=eps)
-        size = max(1, o / i) ** 0.5
+        size = max(1, o / max(1, i)) ** 0.5
         if consistent_rms is not None:
             size = consistent_rms * max(i, o) ** 0.5
         return turned.reshape(u.shape) * size

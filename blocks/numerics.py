@@ -4,6 +4,7 @@ from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jax.core import Tracer
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
@@ -29,6 +30,19 @@ def upcast(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """
     require_floating(x)
     return x.astype(jnp.promote_types(x.dtype, jnp.float32))
+
+
+def norm(x: Array, axis: int | tuple[int, ...] | None = None) -> Array:
+    """The Euclidean norm over `axis`, which stays as an axis of 1, or over all.
+
+    The numbers are divided by the largest before they are squared, for the square of a
+    large one has no place in float32.
+    """
+    keep = axis is not None
+    top = lax.stop_gradient(jnp.max(jnp.abs(x), axis, keepdims=True, initial=0.0))
+    top = jnp.where((top > 0) & jnp.isfinite(top), top, 1.0)
+    root = jnp.sqrt(jnp.sum((x / top) ** 2, axis, keepdims=keep))
+    return root * (top if keep else jnp.squeeze(top))
 
 
 def cast(tree: T, dtype: DTypeLike) -> T:

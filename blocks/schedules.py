@@ -24,6 +24,13 @@ def _require(rule: str, holds: Callable[..., Any], **lengths: ScalarLike) -> Any
     return jnp.where(fits, 1.0, jnp.nan)
 
 
+def _counted(t: Any) -> Num[Array, "*shape"]:
+    """The steps as signed integers of 32 bits or more: else lengths would wrap."""
+    t = jnp.asarray(t)
+    narrow = jnp.issubdtype(t.dtype, jnp.integer) and t.dtype != "int64"
+    return t.astype(jnp.int32) if narrow else t
+
+
 def _blend(share: Num[Array, "*shape"], start: ScalarLike, end: ScalarLike):
     """From `start` at a share of 0 to `end` at 1, exact at both."""
     share = jnp.clip(share, 0.0, 1.0)
@@ -38,7 +45,7 @@ def _warm(t, warmup: ScalarLike, start: ScalarLike, peak: ScalarLike, after):
 
 def constant(rate: ScalarLike) -> Schedule:
     """`rate` at step 0, at every step after it, and for ever."""
-    return lambda t: jnp.full(jnp.shape(t), rate, float)
+    return lambda t: rate + 0.0 * _counted(t)
 
 
 def warmup_cosine(
@@ -74,7 +81,7 @@ def warmup_cosine(
     )
 
     def rate(t):
-        t = jnp.asarray(t)
+        t = _counted(t)
         share = jnp.clip((t - warmup) / jnp.subtract(total, warmup), 0.0, 1.0)
         falling = _blend(0.5 * (1 + jnp.cos(jnp.pi * share)), end, peak)
         return fits * _warm(t, warmup, start, peak, falling)
@@ -103,7 +110,7 @@ def inverse_sqrt(
     fits = _require("warmup >= 1", lambda warmup: warmup >= 1, warmup=warmup)
 
     def rate(t):
-        t = jnp.asarray(t)
+        t = _counted(t)
         falling = peak * jnp.sqrt(warmup / jnp.maximum(t, warmup))
         return fits * _warm(t, warmup, start, peak, falling)
 
@@ -145,7 +152,7 @@ def cosine_restarts(
         firsts.append(firsts[-1] * factor + 1)
 
     def rate(t):
-        t = jnp.asarray(t)
+        t = _counted(t)
         periods = t // period
         if factor == 1:
             first = periods
@@ -193,7 +200,7 @@ def warmup_stable_decay(
     )
 
     def rate(t):
-        t = jnp.asarray(t)
+        t = _counted(t)
         falling = _blend((t - jnp.subtract(total, decay)) / decay, peak, end)
         return fits * _warm(t, warmup, start, peak, falling)
 

@@ -23,13 +23,14 @@ def _in_parts(part: Callable, chosen: Int[Array, "n"], size: int) -> tuple[Any, 
     only one is in memory. A part that weighs nothing has no say, be it NaN.
     """
     if len(chosen) <= size:
-        return part(chosen)
+        means, weight = part(chosen)
+        return jax.tree.map(lambda x: jnp.where(weight == 0, 0, x), means), weight
 
     def add(sums, rows):
         means, weight = part(rows)
         told = means, jnp.ones_like(weight)
         return jax.tree.map(
-            lambda s, x: s + jnp.where(weight > 0, weight * x, 0), sums, told
+            lambda s, x: s + jnp.where(weight == 0, 0, weight * x), sums, told
         ), None
 
     like = jax.eval_shape(part, chosen[:size])
@@ -74,7 +75,8 @@ def fit(
 
     Raises ValueError where the data are not arrays of as many rows each, where
     `batch_size` is not a whole number from 1 to that of the rows, `epochs` not one from
-    0 on, `accumulate` not one that divides `batch_size`, and for another `history`.
+    0 on, `accumulate` not one that divides `batch_size`, for another `history`, and
+    for a loss that is no number.
     """
     for leaf in jax.tree.leaves(data):
         if not getattr(leaf, "shape", ()):
@@ -108,6 +110,11 @@ def fit(
     def weighed(model, chosen):
         told = loss(model, jax.tree.map(lambda leaf: leaf[chosen], data))
         value, weight = told if isinstance(told, tuple) else (told, len(chosen))
+        if jnp.shape(value) or jnp.shape(weight):
+            raise ValueError(
+                "a loss is a number, or a pair of numbers: it and what it weighs; "
+                f"got shapes {jnp.shape(value)} and {jnp.shape(weight)}"
+            )
         return value, jnp.asarray(weight, upcast(value).dtype)
 
     def step(carry, chosen):
@@ -131,7 +138,7 @@ def fit(
             told = jax.tree.map(jnp.append, told, last)
         values, weights = told
         total = jnp.sum(weights)
-        mean = jnp.sum(jnp.where(weights > 0, weights * values, 0))
+        mean = jnp.sum(jnp.where(weights == 0, 0, weights * values))
         return carry, mean / (total + (total == 0)), values
 
     carry, losses = (model, optimizer.init(model)), []

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree, ScalarLike
 
-from blocks.numerics import known, upcast
+from blocks.numerics import known, norm, upcast
 
 Schedule = Callable[[Int[Array, ""]], ScalarLike]
 Mask = Callable[[PyTree], PyTree]
@@ -114,8 +114,12 @@ def scale_by_adam(
 
 def add_momentum(momentum: ScalarLike) -> Transform:
     r"""Replace the gradient by $m \gets \mathrm{momentum} \cdot m + g$, kept in float32
-    or wider. Polyak (1964); here without the factor (1 - momentum).
+    or wider. A `momentum` outside [0, 1) raises ValueError.
+
+    Polyak (1964); here without the factor (1 - momentum).
     """
+    if (b := known(momentum)) is not None and not 0 <= b < 1:
+        raise ValueError(f"momentum must lie in [0, 1); got {momentum}")
 
     def init(params):
         return jax.tree.map(lambda p: jnp.zeros_like(upcast(p)), params)
@@ -149,16 +153,25 @@ def scale_by_rate(lr: ScalarLike | Schedule) -> Transform:
 def add_decay(decay: ScalarLike | Schedule, *, mask: Mask | None = None) -> Transform:
     """Add `decay * p` to the update of each parameter where `mask(params)` is True.
 
-    Before `scale_by_adam` this is L2 regularisation; after it, decoupled decay. An
-    update without `params` raises ValueError.
+    Before `scale_by_adam` this is L2 regularisation; after it, decoupled decay. Added
+    in float32 or wider. An update without `params`, and a mask that is no function,
+    raise ValueError.
     """
+    if not (mask is None or callable(mask)):
+        raise ValueError(
+            "a mask is a function of the parameters, such as decay_matrices or "
+            f"lambda params: tree; got {type(mask).__name__}"
+        )
 
     def change(now, updates, params):
         if params is None:
             raise ValueError("weight decay needs params: update(grads, state, params)")
         chosen = jax.tree.map(lambda _: True, params) if mask is None else mask(params)
         return jax.tree.map(
-            lambda u, p, on: u + now * p if on else u, updates, params, chosen
+            lambda u, p, on: upcast(u) + now * upcast(p) if on else u,
+            updates,
+            params,
+            chosen,
         )
 
     return _by_schedule(decay, change)
@@ -176,9 +189,9 @@ def clip_by_global_norm(limit: ScalarLike) -> Transform:
         raise ValueError(f"a limit of the norm is positive; got {limit}")
 
     def update(updates, state, params=None):
-        squares = [jnp.sum(upcast(u) ** 2) for u in jax.tree.leaves(updates)]
-        norm = jnp.sqrt(sum(squares))
-        factor = jnp.where(norm > limit, limit / norm, 1.0)
+        norms = [norm(upcast(u)) for u in jax.tree.leaves(updates)]
+        joint = norm(jnp.array(norms)) if norms else 0.0
+        factor = jnp.where(jnp.greater(joint, limit), limit / joint, 1.0)
         return jax.tree.map(lambda u: (u * factor).astype(u.dtype), updates), state
 
     return Transform(lambda params: (), update)

@@ -121,9 +121,30 @@ def test_a_large_eps_shortens_the_matrix():
 
 @pytest.mark.parametrize("steps", [-1, 2.0])
 def test_steps_are_counted(steps):
-    text = f"^steps must be a whole number from 0 on; got {steps}$"
+    text = f"^steps must be an int from 0 on; got {steps}$"
     with pytest.raises(ValueError, match=text):
         inspect.unwrap(orthogonalize)(jnp.ones((2, 2)), steps=steps)
+    with pytest.raises(ValueError, match=text):
+        inspect.unwrap(scale_by_muon)(steps=steps)
+
+
+def test_a_vector_is_no_matrix():
+    with pytest.raises(ValueError, match=r"has two axes, i and o; got shape \(3,\)"):
+        inspect.unwrap(orthogonalize)(jnp.ones(3))
+
+
+@pytest.mark.parametrize("size", [1e-15, 1e25])
+def test_the_size_of_a_matrix_is_of_no_account(key, size):
+    x = jax.random.normal(key, (3, 5))
+    want = orthogonalize(x, eps=0.0)
+    np.testing.assert_allclose(orthogonalize(x * size, eps=0.0), want, rtol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
+def test_a_matrix_without_entries_is_let_through(shape):
+    empty = jnp.zeros(shape)
+    updates, _ = muon(0.1).update(empty, muon(0.1).init(empty), empty)
+    assert updates.shape == shape
 
 
 def by_the_paper(w, grads, lr, *, beta=0.95, nesterov=True, decay=0.0):

@@ -7,6 +7,7 @@ import pytest
 from jax.test_util import check_grads
 
 from blocks import FeedForward, cast, module, static, upcast
+from blocks.numerics import norm
 
 LOW = [jnp.bfloat16, jnp.float16]
 
@@ -111,3 +112,22 @@ def test_cast_to_a_dtype_that_is_not_floating_is_refused(dtype, name):
 def test_upcast_refuses_what_is_not_floating():
     with pytest.raises(ValueError, match="with floating numbers; got int32"):
         inspect.unwrap(upcast)(jnp.array([3, 4]))
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-30, 1.0, 1e30])
+def test_a_norm_is_right_at_every_size(key, size):
+    x = size * jax.random.normal(key, (2, 3, 4))
+    want = np.linalg.norm(np.asarray(x, float), axis=(-2, -1), keepdims=True)
+    np.testing.assert_allclose(norm(x, axis=(-2, -1)), want, rtol=1e-6)
+    want = np.linalg.norm(np.asarray(x, float).ravel())
+    np.testing.assert_allclose(norm(x), want, rtol=1e-6)
+
+
+def test_the_gradient_of_a_norm_is_a_unit_vector(key):
+    x = jax.random.normal(key, (3, 4))
+    np.testing.assert_allclose(jax.grad(norm)(x), x / norm(x), rtol=1e-5)
+
+
+def test_a_norm_passes_infinity_on_and_is_zero_of_nothing():
+    assert norm(jnp.array([1.0, jnp.inf])) == jnp.inf
+    assert norm(jnp.zeros((0, 3))) == 0.0

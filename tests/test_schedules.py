@@ -377,3 +377,25 @@ def test_gradients_pass_through_every_setting():
 
     settings = 0.3, 3.3, 9.4, 2.7, 0.1, 0.05
     check_grads(jax.jit(rates), settings, order=1, modes="rev")
+
+
+SHAPES = {
+    "constant": constant(0.1),
+    "cosine": warmup_cosine(0.1, warmup=300, total=1000),
+    "root": inverse_sqrt(0.1, warmup=300),
+    "restarts": cosine_restarts(0.1, period=300, multiplier=2),
+    "stable": warmup_stable_decay(0.1, warmup=2, decay=300, total=1000),
+}
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint32"])
+@pytest.mark.parametrize("name", SHAPES)
+def test_steps_of_a_narrow_or_unsigned_type_are_steps(name, dtype):
+    steps = jnp.arange(0, 120, 7)
+    given = SHAPES[name](steps.astype(dtype))
+    np.testing.assert_array_equal(given, SHAPES[name](steps))
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_rate_does_not_widen_what_it_multiplies(name, float64):
+    assert (SHAPES[name](jnp.int32(3)) * jnp.ones(2, "float32")).dtype == "float32"

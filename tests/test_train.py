@@ -319,8 +319,8 @@ def test_a_part_that_weighs_nothing_has_no_say():
     want = train(model, data, loss=by_tokens, **settings)
     got = train(model, data, loss=nan_where_empty, accumulate=11, **settings)
     assert_same(got, want, rtol=1e-4)
-    _, losses = train(model, data, loss=nan_where_empty, batch_size=1, epochs=1)
-    assert jnp.isfinite(losses).all()
+    trained, losses = train(model, data, loss=nan_where_empty, batch_size=1, epochs=1)
+    assert all(jnp.isfinite(leaf).all() for leaf in jax.tree.leaves((trained, losses)))
 
 
 @pytest.mark.parametrize("accumulate", [1, 2])
@@ -391,3 +391,15 @@ def test_a_history_is_of_epochs_or_of_updates():
     text = "^history must be 'epochs' or 'updates'; got 'steps'$"
     with pytest.raises(ValueError, match=text):
         train(*problem(), history="steps")
+
+
+@pytest.mark.parametrize("told", [lambda b: (b.mean(), b > 0), lambda b: b])
+def test_a_loss_and_its_weight_are_numbers(told):
+    with pytest.raises(ValueError, match=r"a pair of numbers: .* got shapes \(.*\)"):
+        train(
+            jnp.zeros(()),
+            jnp.ones(4),
+            loss=lambda model, batch: told(batch + model),
+            optimizer=sgd(0.1),
+            batch_size=2,
+        )

@@ -1,3 +1,4 @@
+import inspect
 import re
 
 import jax
@@ -248,3 +249,29 @@ def test_a_limit_must_be_positive():
     for limit in (0.0, -1.0, np.float32(0), jnp.array(-1.0)):
         with pytest.raises(ValueError, match="limit of the norm is positive; got"):
             clip_by_global_norm(limit)
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e25])
+def test_a_norm_whose_square_no_float32_holds_is_clipped(size):
+    grads = [jnp.array([3.0 * size, 0.0]), jnp.array(4.0 * size)]
+    clipped, _ = clip_by_global_norm(size).update(grads, ())
+    want = [np.array([0.6 * size, 0.0]), np.array(0.8 * size)]
+    assert_trees_close(clipped, want, rtol=1e-6)
+
+
+def test_a_small_decay_is_not_lost_in_bfloat16():
+    p = jnp.ones(3, jnp.bfloat16)
+    decay = add_decay(1e-3)
+    updates, _ = decay.update(p, decay.init(p), p)
+    np.testing.assert_allclose(updates, 1.001, rtol=1e-6)
+
+
+def test_a_mask_that_is_no_function_is_refused_at_once():
+    with pytest.raises(ValueError, match="a function of the parameters.*; got dict"):
+        inspect.unwrap(add_decay)(0.1, mask={"w": True})
+
+
+@pytest.mark.parametrize("momentum", [-0.1, 1.0, 1.5])
+def test_a_momentum_that_never_settles_is_refused(momentum):
+    with pytest.raises(ValueError, match=rf"in \[0, 1\); got {momentum}$"):
+        add_momentum(momentum)

@@ -19,9 +19,10 @@ class Table:
     def __post_init__(self):
         for row in self.rows:
             if len(row) != len(self.head):
+                names, given = ", ".join(self.head), ", ".join(map(str, row))
                 raise ValueError(
-                    f"each row needs {len(self.head)} cells, one for each of "
-                    f"{', '.join(self.head)}; got {len(row)}: {', '.join(row)}"
+                    f"each row needs {len(self.head)} cells, one for each of {names}; "
+                    f"got {len(row)}: {given}"
                 )
 
     def __repr__(self) -> str:

@@ -2,7 +2,8 @@ r"""The size at which a weight rests when decay shrinks it and noise makes it gr
 
 The weight is scale-invariant: the loss sees $w / r$ alone, where r is the RMS of w. So
 its gradient is orthogonal to it and the smaller, the larger it is. Here the gradient is
-noise of RMS $1 / r$; learning rate and decay are constant.
+noise of RMS $1 / r$; learning rate and decay are constant. Where decay does not hold a
+weight, there is no size at which it rests, and the formulas give NaN.
 
 Axes: `d` features of the weight, `t` updates.
 """
@@ -16,6 +17,12 @@ from blocks.norms import rms_norm
 from blocks.transforms import Transform, apply_updates
 
 
+def _rest(grown: ScalarLike, shrunk: ScalarLike, power: int) -> Float[Array, ""]:
+    """The r at which what noise adds to r^power meets what decay takes, as a share."""
+    found = (jnp.asarray(grown, float) / shrunk) ** (1 / power)
+    return jnp.where(jnp.asarray(shrunk) > 0, found, jnp.nan)
+
+
 def sgd_l2_rms(
     lr: ScalarLike, decay: ScalarLike, *, momentum: ScalarLike = 0.0
 ) -> Float[Array, ""]:
@@ -27,8 +34,8 @@ def sgd_l2_rms(
 
     For all `lr * decay` below 2 (1 + momentum), where decay begins to overshoot.
     """
-    growth = (1 - momentum) * decay * (2 - lr * decay / (1 + momentum))
-    return jnp.asarray((lr / growth) ** 0.25)
+    taken = (1 - momentum) * decay * (2 - lr * decay / (1 + momentum))
+    return _rest(lr, taken, 4)
 
 
 def sgdw_rms(
@@ -38,10 +45,12 @@ def sgdw_rms(
 
     $$ r^4 = \frac{\mathrm{lr}^2}{(1-\mu^2)(1-a^2)} \cdot \frac{1+a\mu}{1-a\mu}
        \approx \frac{(\mathrm{lr} / (1-\mu))^2}{2 \lambda} $$
+
+    For a decay between 0 and 2.
     """
     a = 1 - decay
     noise = lr**2 / (1 - momentum**2) * (1 + a * momentum) / (1 - a * momentum)
-    return jnp.asarray((noise / (1 - a**2)) ** 0.25)
+    return _rest(noise, decay * (2 - decay), 4)
 
 
 def adam_l2_rms(lr: ScalarLike, decay: ScalarLike) -> Float[Array, ""]:
@@ -51,7 +60,7 @@ def adam_l2_rms(lr: ScalarLike, decay: ScalarLike) -> Float[Array, ""]:
     update is $\mathrm{lr}\,\lambda\,r$. Up to a share of 0.15 it holds to 2 percent,
     for it leaves out what the decay adds to that size.
     """
-    return jnp.asarray((lr / (2 * decay)) ** (1 / 3))
+    return _rest(lr, 2 * decay, 3)
 
 
 def adamw_rms(
@@ -63,11 +72,12 @@ def adamw_rms(
        \frac{1+a\beta_1}{1-a\beta_1} \cdot \frac{1}{1-a^2}
        \approx \frac{\mathrm{lr}^2}{2 \lambda} $$
 
-    Weights that are not scale-invariant rest there as well if all they see is noise.
+    For a decay between 0 and 2. Weights that are not scale-invariant rest there as well
+    if all they see is noise.
     """
     a = 1 - decay
     noise = (1 - b1) / (1 + b1) * (1 + a * b1) / (1 - a * b1)
-    return jnp.asarray(lr * (noise / (1 - a**2)) ** 0.5)
+    return _rest(lr**2 * noise, decay * (2 - decay), 2)
 
 
 def adamw_lr_rms(
