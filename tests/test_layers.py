@@ -56,6 +56,7 @@ INTERNAL = {
     "Schedule": "a name for a type in signatures",
     "T": "a type variable",
     "bias_correction": "a formula that two optimisers share",
+    "norm": "a sum that clipping and Muon share",
     "known": "a check before those of limits",
     "require_activation": "a check that layers make before they are called",
     "require_bias": "a check that the forms of attention share",
