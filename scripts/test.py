@@ -17,6 +17,8 @@ LOGS = ROOT / "_build" / "logs"
 HERE, COLAB = ".venv/bin/python", ".venv-colab/bin/python"
 PACKAGE = "-m pytest -q --ignore tests/book --ignore tests/browser"
 CHAPTERS = "tests/book/test_chapters.py"
+PAGES = "tests/browser/test_pages.py tests/browser/test_site.py"
+IGNORED = " ".join(f"--ignore {path}" for path in PAGES.split())
 CHROMIUM = Path("/usr/bin/chromium")
 
 
@@ -41,8 +43,13 @@ PARTS = {
     ),
     "package": Part("the package, shapes checked", [f"{HERE} {PACKAGE}"]),
     "pages": Part(
-        "the built pages and two notebooks in Chromium",
-        [f"{HERE} -m pytest -q tests/browser"],
+        "the built pages in Chromium",
+        [f"{HERE} -m pytest -q {PAGES}"],
+        after=("build",),
+    ),
+    "figures": Part(
+        "live figures in Chromium, also in two notebooks",
+        [f"{HERE} -m pytest -q tests/browser {IGNORED}"],
         after=("build", "colab environment"),
     ),
     "book": Part(

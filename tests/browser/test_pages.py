@@ -1,5 +1,6 @@
 """Every page of the built book, in Chromium, from a plain file server."""
 
+import os
 import re
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from visits import (
     watch,
 )
 
-SHOTS = ROOT / "_build" / "screenshots"
+# Where pictures of whole pages go, if anybody wants to look at them.
+SHOTS = os.environ.get("SCREENSHOTS")
 WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 CHAPTERS = [page for page in PAGES if page.startswith("book/")]
 
@@ -120,14 +122,19 @@ def test_the_page_has_no_fault_that_axe_finds(visit):
     set_theme(visit.page, "light")
 
 
-def test_figures_follow_the_theme_and_screenshots_are_kept(visit):
-    SHOTS.mkdir(parents=True, exist_ok=True)
-    name = visit.name.removesuffix(".html").replace("/", "-")
+def keep_picture(visit, look):
+    if SHOTS:
+        name = visit.name.removesuffix(".html").replace("/", "-")
+        path = ROOT / SHOTS / f"{name}-{look}.jpg"
+        visit.page.screenshot(path=path, full_page=True)
+
+
+def test_figures_follow_the_theme(visit):
     seen = {}
     for theme in ("light", "dark"):
         set_theme(visit.page, theme)
         seen[theme] = visit.page.evaluate(COLOURS)
-        visit.page.screenshot(path=SHOTS / f"{name}-{theme}.jpg", full_page=True)
+        keep_picture(visit, theme)
     set_theme(visit.page, "light")
     if "picture(" in source(visit.name):
         assert seen["light"] != seen["dark"]
@@ -136,8 +143,7 @@ def test_figures_follow_the_theme_and_screenshots_are_kept(visit):
 def test_nothing_stands_out_of_a_narrow_screen(visit):
     visit.page.set_viewport_size(NARROW)
     visit.page.wait_for_timeout(200)
-    name = visit.name.removesuffix(".html").replace("/", "-")
-    visit.page.screenshot(path=SHOTS / f"{name}-narrow.jpg", full_page=True)
+    keep_picture(visit, "narrow")
     width = visit.page.evaluate("document.documentElement.scrollWidth")
     assert width <= NARROW["width"]
     assert not visit.page.evaluate(BEYOND)
