@@ -19,7 +19,8 @@ os.environ["XLA_FLAGS"] = f"{QUICK} {os.environ.get('XLA_FLAGS', '')}"
 
 @pytest.fixture
 def key():
-    return jax.random.key(0)
+    """The randomness of a test; TEST_SEED names another, for none may hang on one."""
+    return jax.random.key(int(os.environ.get("TEST_SEED", 0)))
 
 
 def _set_during_test(name, value):
