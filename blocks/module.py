@@ -33,5 +33,5 @@ def module(cls: type[T]) -> type[T]:
     functions and methods are.
     """
     cls = dataclasses.dataclass(frozen=True, eq=False, kw_only=True)(cls)
-    setattr(cls, "__no_type_check__", True)  # noqa: B010  read by jaxtyping alone
+    setattr(cls, "__no_type_check__", True)  # noqa: B010  no type checker knows it
     return jax.tree_util.register_dataclass(cls)

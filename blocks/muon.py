@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree, ScalarLike
 
-from blocks.numerics import known, norm, upcast
+from blocks.numerics import norm, upcast
 from blocks.optim import adam
 from blocks.parameters import split, two_axes
 from blocks.transforms import (
@@ -23,6 +23,7 @@ from blocks.transforms import (
     add_decay,
     bias_correction,
     chain,
+    require_settling,
     scale_by_rate,
 )
 
@@ -105,8 +106,7 @@ def scale_by_muon(
     """
     _require_steps(steps)
     find = matrices or two_axes
-    if (b := known(momentum)) is not None and not 0 <= b < 1:
-        raise ValueError(f"momentum must lie in [0, 1); got {momentum}")
+    require_settling(momentum=momentum)
 
     def turn(path, u, axes):
         if axes is None:

@@ -68,6 +68,13 @@ def apply_updates(params: PyTree, updates: PyTree) -> PyTree:
     return jax.tree.map(add, params, updates)
 
 
+def require_settling(**factors: ScalarLike) -> None:
+    """Raise ValueError where what is kept of a sum or mean is not in [0, 1)."""
+    for name, factor in factors.items():
+        if (b := known(factor)) is not None and not 0 <= b < 1:
+            raise ValueError(f"{name} must lie in [0, 1); got {b}")
+
+
 def bias_correction(b: ScalarLike, t: Int[Array, ""]) -> Float[Array, ""]:
     """1 - b^t, by way of expm1 since b is near 1.
 
@@ -92,9 +99,7 @@ def scale_by_adam(
 
     Kingma and Ba (2015), algorithm 1.
     """
-    for name, b in ("b1", known(b1)), ("b2", known(b2)):
-        if b is not None and not 0 <= b < 1:
-            raise ValueError(f"{name} must lie in [0, 1); got {b}")
+    require_settling(b1=b1, b2=b2)
 
     def init(params):
         zeros = jax.tree.map(lambda p: jnp.zeros_like(upcast(p)), params)
@@ -118,8 +123,7 @@ def add_momentum(momentum: ScalarLike) -> Transform:
 
     Polyak (1964); here without the factor (1 - momentum).
     """
-    if (b := known(momentum)) is not None and not 0 <= b < 1:
-        raise ValueError(f"momentum must lie in [0, 1); got {momentum}")
+    require_settling(momentum=momentum)
 
     def init(params):
         return jax.tree.map(lambda p: jnp.zeros_like(upcast(p)), params)

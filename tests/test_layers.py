@@ -59,6 +59,7 @@ INTERNAL = {
     "norm": "a sum that clipping and Muon share",
     "known": "a check before those of limits",
     "require_activation": "a check that layers make before they are called",
+    "require_settling": "a check that momentum, Adam and Muon share",
     "require_bias": "a check that the forms of attention share",
     "require_floating": "a check that every block makes",
     "require_fit": "a check that the forms of attention share",

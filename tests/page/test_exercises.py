@@ -126,8 +126,12 @@ def test_the_case_in_which_an_answer_fails_is_the_one_named():
 
 def test_the_limit_follows_the_scale_of_the_block_and_its_dtype():
     def verdict(factor, offset=0.0, dtype=jnp.float32):
-        block = lambda x: (1e6 * x).astype(dtype)  # noqa: E731
-        ours = lambda x: (1e6 * x * factor + offset).astype(dtype)  # noqa: E731
+        def block(x):
+            return (1e6 * x).astype(dtype)
+
+        def ours(x):
+            return (1e6 * x * factor + offset).astype(dtype)
+
         return check(ours, block, lambda key: (jax.random.uniform(key, (9,)),)).passed
 
     assert verdict(1 + 4e-6) and not verdict(1 + 1e-4)
@@ -135,11 +139,16 @@ def test_the_limit_follows_the_scale_of_the_block_and_its_dtype():
     assert verdict(1.003, dtype=jnp.bfloat16) and not verdict(1.1, dtype=jnp.bfloat16)
 
 
+def always(value):
+    """An answer, or a block, that takes nothing and gives this."""
+    return lambda: value
+
+
 def test_numbers_that_the_block_has_as_nan_or_infinity_must_be_so():
     odd = jnp.array([jnp.nan, jnp.inf, 1.0])
     assert check(lambda: odd, lambda: odd, lambda key: ()).passed
     for i, value in ((0, 1.0), (1, 5.0), (1, -jnp.inf), (2, 1.5)):
-        verdict = check(lambda: odd.at[i].set(value), lambda: odd, lambda key: ())  # noqa: B023
+        verdict = check(always(odd.at[i].set(value)), always(odd), lambda key: ())
         assert f"at [{i}]" in verdict.message
         assert verdict.message.endswith("The inputs were none.")
 
@@ -147,14 +156,14 @@ def test_numbers_that_the_block_has_as_nan_or_infinity_must_be_so():
 def test_an_infinity_in_the_block_does_not_widen_the_limit_of_the_rest():
     block = jnp.array([jnp.inf, 1.0])
     for value, passed in ((1.5, False), (1.000001, True)):
-        verdict = check(lambda: block.at[1].set(value), lambda: block, lambda key: ())  # noqa: B023
+        verdict = check(always(block.at[1].set(value)), always(block), lambda key: ())
         assert verdict.passed == passed
 
 
 def test_beside_a_block_of_zeros_the_limit_is_that_of_numbers_near_one():
     zeros = jnp.zeros(2)
     for offset, passed in ((1e-6, True), (1e-4, False)):
-        verdict = check(lambda: zeros + offset, lambda: zeros, lambda key: ())  # noqa: B023
+        verdict = check(always(zeros + offset), always(zeros), lambda key: ())
         assert verdict.passed == passed
 
 
@@ -218,13 +227,14 @@ def test_an_answer_that_writes_into_its_arguments_cannot_change_the_block():
         x *= 0
         return x
 
-    draw = lambda key: (np.ones(3),)  # noqa: E731
-    assert not check(answer, lambda x: x, draw).passed
+    assert not check(answer, lambda x: x, lambda key: (np.ones(3),)).passed
 
 
 def test_a_dict_of_parameters_at_the_end_stays_an_argument():
-    tree = lambda key: (jnp.ones(2), {"w": jnp.ones(2)})  # noqa: E731
-    assert check(lambda x, p: x + p["w"], lambda x, params: x + 1.0, tree).passed
+    def draw(key):
+        return jnp.ones(2), {"w": jnp.ones(2)}
+
+    assert check(lambda x, p: x + p["w"], lambda x, params: x + 1.0, draw).passed
 
 
 def test_a_result_that_cannot_be_looked_into_is_named_by_its_type():
