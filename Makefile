@@ -22,8 +22,8 @@ build: environment ## set up and build the book into _build/html
 	@echo "building the book into _build/html"
 	@$(RUN) scripts/build.py
 
-test: environment ## run every check: style, types, package, book, pages, Colab
-	@$(RUN) scripts/test.py
+test: ## run every check: style, types, package, book, pages, Colab
+	@$(PYTHON) scripts/environment.py && $(PYTHON) scripts/test.py
 
 test-newest: ## run the package's tests on the newest jax
 	@$(PYTHON) scripts/environment.py newest

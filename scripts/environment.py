@@ -1,8 +1,8 @@
-"""Makes an environment and keeps it: `environment.py book`, `colab` or `newest`.
+"""Makes environments and keeps them: `environment.py book`, `colab` or `newest`.
 
 Python packages come from a lock, the browser's from package-lock.json. A stamp holds
 what was installed; as long as it fits, nothing is done. Runs on any Python 3, to say
-in one line that a version is not supported.
+in one line that a version is not supported; without a name that is all it does.
 """
 
 import hashlib
@@ -67,7 +67,9 @@ def packages(which):
     shutil.rmtree(folder, ignore_errors=True)
     # Called by the Python of that very folder, this one would now be gone.
     run(getattr(sys, "_base_executable", sys.executable), "-m", "venv", folder)
-    install = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    # Python compiles what it imports; of these packages that is a small part.
+    quick = ("--quiet", "--disable-pip-version-check", "--no-compile")
+    install = (python, "-m", "pip", "install", *quick)
     run(*install, *(["-r", lock] if lock else UNPINNED.split()))
     stamp.write_text(wanted)
 
@@ -88,6 +90,7 @@ if __name__ == "__main__":
     fault = version_fault(sys.version_info[:2])
     if fault:
         sys.exit(fault)
-    packages(sys.argv[1])
-    if sys.argv[1] == "book":
+    for which in sys.argv[1:]:
+        packages(which)
+    if "book" in sys.argv:
         node_packages()

@@ -31,8 +31,15 @@ class Part:
     after: tuple[str, ...] = ()
 
 
+ENVIRONMENT = f"{sys.executable} scripts/environment.py"
 PARTS = {
-    "build": Part("builds the book from cold", [f"{HERE} scripts/build.py"]),
+    "environment": Part("the versions of the book", [f"{ENVIRONMENT} book"]),
+    "colab environment": Part("the versions of Colab", [f"{ENVIRONMENT} colab"]),
+    "build": Part(
+        "builds the book from cold",
+        [f"{HERE} scripts/build.py"],
+        after=("environment",),
+    ),
     "lint": Part(
         "format, style and types",
         [
@@ -40,8 +47,11 @@ PARTS = {
             f"{HERE} -m ruff check .",
             f"{HERE} -m basedpyright blocks",
         ],
+        after=("environment",),
     ),
-    "package": Part("the package, shapes checked", [f"{HERE} {PACKAGE}"]),
+    "package": Part(
+        "the package, shapes checked", [f"{HERE} {PACKAGE}"], after=("environment",)
+    ),
     "pages": Part(
         "the built pages in Chromium",
         [f"{HERE} -m pytest -q {PAGES}"],
@@ -55,15 +65,13 @@ PARTS = {
     "book": Part(
         "prose, notebooks, planted faults",
         [f"{HERE} -m pytest -q tests/book --ignore {CHAPTERS}"],
+        after=("environment",),
     ),
     # What the build has compiled need not be compiled again.
     "chapters": Part(
         "the chapters' shape, exercises and programs",
         [f"{HERE} -m pytest -q {CHAPTERS}"],
         after=("build",),
-    ),
-    "colab environment": Part(
-        "the versions of Colab", [f"{sys.executable} scripts/environment.py colab"]
     ),
     "colab": Part(
         "the package on the versions of Colab",

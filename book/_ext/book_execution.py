@@ -31,6 +31,11 @@ from sphinx.util import logging
 
 LOGGER = logging.getLogger(__name__)
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
+# A chapter compiles hundreds of programs and computes little with each.
+QUICK = (
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
+    "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+)
 # Variables by which a reader's own settings would change what a chapter shows.
 FOREIGN = ("JAX", "XLA_", "TF_", "MPL", "MATPLOTLIB", "IPYTHON", "JUPYTER", "BLOCKS_")
 
@@ -55,7 +60,6 @@ def isolate(root: Path) -> None:
     os.environ |= {
         "PYTHONPATH": str(root),
         "PYTHONHASHSEED": "0",
-        "PYTHONDONTWRITEBYTECODE": "1",
         "JAX_PLATFORMS": "cpu",
         # Progress bars are for those who wait: a page has none.
         "BLOCKS_BOOK": "1",
@@ -109,12 +113,13 @@ def slowest_cell(notebook: NotebookNode) -> float:
     return round(max(seconds), 2)
 
 
-def kept_programs(root: Path, page: str) -> dict[str, str]:
-    """Settings by which jax keeps what it compiles for a page and finds it again.
+def compiling(root: Path, page: str) -> dict[str, str]:
+    """Settings by which jax compiles quickly, and keeps what it compiles for a page.
 
     Each page has a folder of its own: jax writes there without a lock.
     """
     return {
+        "XLA_FLAGS": QUICK,
         "JAX_COMPILATION_CACHE_DIR": str(root / "_build" / "compiled" / page),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     }
@@ -130,7 +135,7 @@ def run(root: Path, page: str, notebook: NotebookNode, timeout: int) -> float:
         record_timing=True,
         extra_arguments=["--log-level=40"],
     )
-    client.execute(env=os.environ | kept_programs(root, page))
+    client.execute(env=os.environ | compiling(root, page))
     return time.perf_counter() - start
 
 

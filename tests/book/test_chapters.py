@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from book_execution import kept_programs
+from book_execution import compiling
 from chapters import Block, read_chapters
 from run_exercises import WRONG, exercises
 
@@ -112,7 +112,7 @@ def test_solutions_pass_wrong_answers_are_helped_and_programs_compute_what_jax_d
     name,
 ):
     paths = ROOT, ROOT / "tests" / "live"
-    settings = {"PYTHONPATH": os.pathsep.join(map(str, paths)), "XLA_FLAGS": ""}
+    settings = {"PYTHONPATH": os.pathsep.join(map(str, paths))}
     done = subprocess.run(
         [
             sys.executable,
@@ -121,7 +121,7 @@ def test_solutions_pass_wrong_answers_are_helped_and_programs_compute_what_jax_d
         ],
         cwd=ROOT,
         # With the settings of the build, what that has compiled is found.
-        env=os.environ | settings | kept_programs(ROOT, f"book/{name}"),
+        env=os.environ | settings | compiling(ROOT, f"book/{name}"),
         capture_output=True,
         encoding="utf8",
     )

@@ -10,6 +10,18 @@ AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 # What passes is long to tell.
 RUN_AXE = """rules => axe.run(document, {...rules, resultTypes: ['violations']})
   .then(found => found.violations)"""
+# Of the words of code that look alike in like places the first stands for all: most
+# elements of a chapter are such words, and it is their colours that take axe long.
+ONE_OF_A_KIND = """() => {
+  const seen = new Set();
+  for (const word of document.querySelectorAll('pre span')) {
+    if (word.children.length) continue;
+    const place = word.closest('.admonition, .cell_input, .cell_output, details');
+    const kind = `${word.className} in ${place?.className}`;
+    if (seen.has(kind)) word.replaceWith(word.textContent);
+    seen.add(kind);
+  }
+}"""
 # The words of the article that are neither code nor the source of a set formula.
 READ = """() => {
   const walker = document.createTreeWalker(
@@ -89,6 +101,7 @@ def axe_faults(page: Page, **rules: object) -> list[str]:
     """What axe-core finds wrong with an open page, by these of its rules or by all."""
     if "axe" not in page.evaluate("Object.keys(window)"):
         page.evaluate(AXE.read_text("utf8"))
+    page.evaluate(ONE_OF_A_KIND)
     return [
         f"{fault['id']} {fault['nodes'][0]['html'][:200]} "
         f"{fault['nodes'][0]['failureSummary'][:300]}"
