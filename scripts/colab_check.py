@@ -3,7 +3,8 @@
 Called with the Python of the environment like Colab's. A notebook lies alone in an
 empty folder; its kernel lives in an environment of its own that sees Colab's packages
 and no checkout, so that its first cell really installs `blocks`, from a wheel that is
-built here. On the way the program of each live figure is compared with JAX.
+built here. On the way the program of each live figure is compared with JAX. With
+`--changed` a notebook that has passed is passed over as long as nothing has changed.
 """
 
 import ast
@@ -15,9 +16,11 @@ import sysconfig
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import nbformat
+import unchanged
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
@@ -26,6 +29,8 @@ from nbformat import NotebookNode
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = ROOT / "_build" / "html" / "notebooks"
 SECONDS = 180  # for one cell
+# What a notebook is run with.
+READ = "blocks", "results", "requirements-colab.txt", "scripts", "tests/live"
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 WATCH = f"""
 import sys
@@ -61,10 +66,15 @@ def left_over(markdown: str) -> list[str]:
     return [f"{name}: {match[0].strip()}" for name, match in found if match]
 
 
+def prepared(source: str) -> tuple[str, str]:
+    """The name and the commit that the first cell of a notebook installs."""
+    return ast.literal_eval(source.rsplit("\nprepare", 1)[1])[:2]
+
+
 def pointed_at(wheel: str, source: str) -> str:
     """The first cell of a notebook with this wheel in the place of its archive."""
-    head, call = source.rsplit("\n", 1)
-    name, commit, _ = ast.literal_eval(call.removeprefix("prepare"))
+    name, commit = prepared(source)
+    head = source.rsplit("\n", 1)[0]
     return f"{head}\nprepare({name!r}, {commit!r}, {wheel!r})"
 
 
@@ -129,15 +139,27 @@ def run(book: NotebookNode, wheel: str) -> None:
         raise ValueError(f"its first cell must install blocks alone, not {installed}")
 
 
-def check(path: Path, wheel: str) -> bool:
+def digest(path: Path, book: NotebookNode) -> str:
+    """Names a notebook, whatever its commit, and all that it is run with."""
+    told, commit = path.read_text("utf8"), prepared(book.cells[0].source)[1]
+    return unchanged.digest(ROOT, READ, told.replace(commit or " ", " "))
+
+
+def check(path: Path, wheel: str, *, changed: bool = False) -> bool:
     """Whether a notebook stands in Colab; says so, and why it does not."""
     start, book = time.perf_counter(), nbformat.read(path, 4)
+    name = digest(path, book)
+    if changed and unchanged.is_kept(ROOT, name):
+        print(f"{path.stem}: unchanged", flush=True)
+        return True
     faults = plain_faults(book)
     if not faults:
         try:
             run(book, wheel)
         except Exception as error:  # a cell that fails, a kernel that dies
             faults = [ANSI.sub("", str(error)).strip()]
+    if not faults:
+        unchanged.keep(ROOT, name)
     said = "\n".join(faults) or "passed"
     print(f"{path.stem}: {said} {time.perf_counter() - start:.1f} s", flush=True)
     return not faults
@@ -149,6 +171,7 @@ if __name__ == "__main__":
         sys.exit("there are no notebooks in _build/html: run `make build` first")
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         wheel = build_wheel(Path(folder))
-        stand = list(pool.map(lambda path: check(path, wheel), paths))
+        of_all = partial(check, wheel=wheel, changed="--changed" in sys.argv)
+        stand = list(pool.map(of_all, paths))
     if failed := [p.stem for p, good in zip(paths, stand, strict=True) if not good]:
         sys.exit(f"these notebooks fail on Colab's versions: {', '.join(failed)}")

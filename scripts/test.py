@@ -1,7 +1,9 @@
-"""Runs every check of the book, two side by side, and says how long each took.
+"""Runs every check of the book, some side by side, and says how long each took.
 
 `test.py lint` runs those alone whose names are given. A part that fails does not stop
-the others; what depends on it is not run and counts as failed.
+the others; what depends on it is not run and counts as failed. Where all are run, a
+part that names what it reads is passed over as long as nothing of that has changed
+since it passed.
 """
 
 import os
@@ -12,6 +14,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
+import unchanged
+
 ROOT = Path(__file__).resolve().parents[1]
 LOGS = ROOT / "_build" / "logs"
 HERE, COLAB = ".venv/bin/python", ".venv-colab/bin/python"
@@ -20,6 +24,9 @@ CHAPTERS = "tests/book/test_chapters.py"
 PAGES = "tests/browser/test_pages.py tests/browser/test_site.py"
 IGNORED = " ".join(f"--ignore {path}" for path in PAGES.split())
 CHROMIUM = Path("/usr/bin/chromium")
+# One more than there are processors: a part in the browser often waits.
+LANES = min(3, (os.cpu_count() or 1) + 1)
+GOOD = {"passed", "unchanged"}
 
 
 @dataclass
@@ -29,8 +36,12 @@ class Part:
     says: str
     commands: list[str]
     after: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
 
 
+LOCKS = "requirements.txt", "requirements-colab.txt", "package-lock.json"
+CODE = "blocks", "results", "scripts", "tests", "pyproject.toml", "Makefile", *LOCKS
+BOOK = "book", "_config.yml", "_toc.yml"
 ENVIRONMENT = f"{sys.executable} scripts/environment.py"
 PARTS = {
     "environment": Part("the versions of the book", [f"{ENVIRONMENT} book"]),
@@ -50,7 +61,10 @@ PARTS = {
         after=("environment",),
     ),
     "package": Part(
-        "the package, shapes checked", [f"{HERE} {PACKAGE}"], after=("environment",)
+        "the package, shapes checked",
+        [f"{HERE} {PACKAGE}"],
+        after=("environment",),
+        reads=CODE,
     ),
     "pages": Part(
         "the built pages in Chromium",
@@ -66,29 +80,41 @@ PARTS = {
         "prose, notebooks, planted faults",
         [f"{HERE} -m pytest -q tests/book --ignore {CHAPTERS}"],
         after=("environment",),
+        reads=CODE + BOOK,
     ),
     # What the build has compiled need not be compiled again.
     "chapters": Part(
         "the chapters' shape, exercises and programs",
         [f"{HERE} -m pytest -q {CHAPTERS}"],
         after=("build",),
+        reads=CODE + BOOK,
     ),
     "colab": Part(
         "the package on the versions of Colab",
         [f"{COLAB} {PACKAGE}"],
         after=("colab environment",),
+        reads=CODE,
     ),
     "notebooks": Part(
         "each chapter's notebook alone, on the versions of Colab",
-        [f"{COLAB} scripts/colab_check.py"],
+        [f"{COLAB} scripts/colab_check.py --changed"],
         after=("build", "colab environment"),
     ),
 }
 
 
-def run(name: str) -> tuple[int, float]:
-    """Run one part into its log; its exit status and seconds."""
-    start, status = time.perf_counter(), 0
+def digest(part: Part) -> str:
+    return unchanged.digest(ROOT, part.reads, repr(part))
+
+
+def is_unchanged(part: Part) -> bool:
+    """Whether a part has passed on just what it would read now."""
+    return bool(part.reads) and unchanged.is_kept(ROOT, digest(part))
+
+
+def run(name: str) -> tuple[str, float]:
+    """Run one part into its log; how it ended, and its seconds."""
+    start, status, before = time.perf_counter(), 0, digest(PARTS[name])
     with (LOGS / f"{name.replace(' ', '-')}.log").open("w") as log:
         for command in PARTS[name].commands:
             status = subprocess.run(
@@ -96,13 +122,15 @@ def run(name: str) -> tuple[int, float]:
             ).returncode
             if status:
                 break
-    return status, time.perf_counter() - start
+    if not status:
+        unchanged.keep(ROOT, before)
+    return "FAILED" if status else "passed", time.perf_counter() - start
 
 
-def tell(name: str, status: int, seconds: float) -> None:
+def tell(name: str, outcome: str, seconds: float) -> None:
     """Say how a part ended; where it failed, with all that it wrote."""
-    print(f"{'FAILED' if status else 'passed'}  {name} {seconds:.1f} s", flush=True)
-    if status:
+    print(f"{outcome}  {name} {seconds:.1f} s", flush=True)
+    if outcome == "FAILED":
         print((LOGS / f"{name.replace(' ', '-')}.log").read_text(), flush=True)
 
 
@@ -110,22 +138,25 @@ def run_all(names: list[str]) -> dict[str, tuple[str, float]]:
     """Every part once those before it have passed; how each ended, and its seconds."""
     ended: dict[str, tuple[str, float]] = {}
     waiting, running = list(names), dict[Future, str]()
-    with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+    with ThreadPoolExecutor(LANES) as pool:
         while waiting or running:
             for name in list(waiting):
                 before = [part for part in PARTS[name].after if part in names]
-                if any(ended.get(part, ("passed",))[0] != "passed" for part in before):
+                outcomes = [ended[part][0] for part in before if part in ended]
+                if not GOOD.issuperset(outcomes):
                     ended[name] = ("not run", 0.0)
-                    waiting.remove(name)
-                elif all(part in ended for part in before):
+                elif len(outcomes) < len(before):
+                    continue
+                elif names == list(PARTS) and is_unchanged(PARTS[name]):
+                    ended[name] = ("unchanged", 0.0)
+                else:
                     running[pool.submit(run, name)] = name
-                    waiting.remove(name)
+                waiting.remove(name)
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for job in done:
                 name = running.pop(job)
-                status, seconds = job.result()
-                ended[name] = ("FAILED" if status else "passed", seconds)
-                tell(name, status, seconds)
+                ended[name] = job.result()
+                tell(name, *ended[name])
     return ended
 
 
@@ -143,7 +174,7 @@ def main(names: list[str]) -> bool:
         print(f"  {name:18} {ended[name][1]:6.1f} s  {ended[name][0]}")
     if "pages" in chosen and not CHROMIUM.exists():
         print("Chromium is missing; install it with: apt-get install chromium")
-    return any(outcome != "passed" for outcome, _ in ended.values())
+    return not GOOD.issuperset(outcome for outcome, _ in ended.values())
 
 
 if __name__ == "__main__":

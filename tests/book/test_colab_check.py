@@ -2,6 +2,7 @@
 
 import nbformat
 import pytest
+import unchanged
 from mini_book import ROOT
 from test_commands import script
 from test_install_cell import FUNCTION, NAME, NEW, wheel
@@ -69,6 +70,7 @@ def test_the_check_finds_a_notebook_that_does_not_stand_alone(
 ):
     checks, v4 = script("colab_check"), nbformat.v4
     monkeypatch.setattr(checks, "WATCH", "\nimport blocks")
+    monkeypatch.setattr(checks, "ROOT", tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
     # The check makes its own environments, beside what it offers here.
     monkeypatch.setattr(checks.tempfile, "tempdir", str(tmp_path))
@@ -77,8 +79,16 @@ def test_the_check_finds_a_notebook_that_does_not_stand_alone(
     first = f"{FUNCTION}\nprepare({NAME!r}, {NEW!r}, '')"
     book = v4.new_notebook(cells=[v4.new_code_cell(first), v4.new_code_cell(cell)])
     nbformat.write(book, tmp_path / "one.ipynb")
-    assert checks.check(tmp_path / "one.ipynb", place) == (words == "passed")
+    path = tmp_path / "one.ipynb"
+    assert checks.check(path, place) == (words == "passed")
     assert words in capsys.readouterr().out
+    # At another commit it is the same notebook; what failed is run again.
+    path.write_text(path.read_text("utf8").replace(NEW, NEW[::-1]), "utf8")
+    if words == "passed":
+        assert checks.check(path, "no wheel", changed=True)
+        assert "unchanged" in capsys.readouterr().out
+    else:
+        assert not unchanged.is_kept(tmp_path, checks.digest(path, book))
 
 
 def test_the_check_finds_a_stored_output_and_what_is_not_plain():

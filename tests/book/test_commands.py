@@ -74,12 +74,15 @@ def parts(tmp_path, monkeypatch):
     """The runner of all parts, with three small ones in their place."""
     runner = script("test")
     Part = runner.Part
-    monkeypatch.setattr(runner, "LOGS", tmp_path)
+    monkeypatch.setattr(runner, "LOGS", tmp_path / "logs")
+    monkeypatch.setattr(runner, "ROOT", tmp_path)
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "page.md").write_text("one")
     python = sys.executable
     small = {
         "bad": Part("fails", [f"{python} -c import:nothing"]),
         "next": Part("needs bad", [f"{python} -V"], after=("bad",)),
-        "good": Part("passes", [f"{python} -V"]),
+        "good": Part("passes", [f"{python} -V"], reads=("book",)),
         "pages": Part("passes as well", [f"{python} -V"]),
     }
     monkeypatch.setattr(runner, "PARTS", small)
@@ -93,6 +96,26 @@ def test_a_part_that_fails_fails_all_and_stops_only_what_needs_it(parts, capsys)
         assert re.search(rf"{name} +\d+\.\d s  {outcome}", said)
     assert "SyntaxError" in said
     assert not parts.main(["good"])
+
+
+def test_a_part_is_passed_over_while_nothing_that_it_reads_has_changed(parts, capsys):
+    def outcomes(*names):
+        parts.main(list(names))
+        said = capsys.readouterr().out.partition("how long each part took")[2]
+        return dict(re.findall(r"(\w+) +\d+\.\d s  (\w+)", said))
+
+    assert outcomes()["good"] == "passed"
+    again = outcomes()
+    assert again["good"] == "unchanged" and again["pages"] == "passed"
+    # What is asked for by name is run.
+    assert outcomes("good") == {"good": "passed"}
+    page = parts.ROOT / "book" / "page.md"
+    page.write_text("two")
+    assert outcomes()["good"] == "passed" and outcomes()["good"] == "unchanged"
+    page.rename(page.with_name("other.md"))
+    assert outcomes()["good"] == "passed"
+    # What has failed is run again, whatever it reads.
+    assert outcomes()["bad"] == outcomes()["bad"] == "FAILED"
 
 
 def test_a_missing_browser_is_said_last_with_its_command(parts, capsys, monkeypatch):
