@@ -103,7 +103,7 @@ def overlay(folder: Path) -> Path:
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         "JAX_PLATFORMS": "cpu",
         # Most of the time goes into compiling, and each program runs but once.
-        "XLA_FLAGS": "--xla_backend_optimization_level=1",
+        "XLA_FLAGS": "--xla_backend_optimization_level=0",
         "IPYTHONDIR": str(folder / "ipython"),
     }
     told = {"argv": start, "display_name": "over", "language": "python"}

@@ -1,6 +1,7 @@
 """Answers the exercises of one chapter with its own solutions, in its own cells.
 
-Called with the path of a chapter; writes as JSON
+Of the other cells those are run alone that an exercise or a live figure builds upon:
+the build has run them all. Called with the path of a chapter; writes as JSON
 {"exercises": {label: [open, answered, wrong]}, "figures": [name]}. The three are lists
 of what `check` said: before the solution was run, after it, and to three wrong answers.
 The figures are those whose program was compared with JAX on the way.
@@ -10,8 +11,9 @@ import ast
 import contextlib
 import json
 import os
+import symtable
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +60,44 @@ def verdicts(cell: Block, namespace: dict[str, Any]) -> list[str]:
     return said
 
 
+def names(source: str) -> tuple[set[str], set[str]]:
+    """The names that some code binds, and those that it reads from outside."""
+    top = symtable.symtable(source, "cell", "exec")
+    bound = {s.get_name() for s in top.get_symbols() if s.is_assigned()}
+    bound |= {s.get_name() for s in top.get_symbols() if s.is_imported()}
+    read = {s.get_name() for s in top.get_symbols() if s.is_referenced()}
+    inner = top.get_children()
+    while inner:
+        table = inner.pop()
+        inner += table.get_children()
+        read |= {s.get_name() for s in table.get_symbols() if s.is_global()}
+    return bound, read
+
+
+def needed(chapter: Chapter, checks: Mapping[int, str]) -> list[Block]:
+    """The cells that check or make a figure live, and all that those build upon."""
+    kept, missing = list[Block](), set[str]()
+    for cell in reversed(chapter.cells):
+        bound, read = names(cell.source)
+        label = checks.get(cell.line)
+        if not (label or "live" in read or bound & missing):
+            continue
+        kept.append(cell)
+        for statement in reversed(ast.parse(cell.source).body):
+            bound, read = names(ast.unparse(statement))
+            missing = missing - bound | read
+        if label:
+            missing |= names(chapter.solution(label))[1]
+    return kept[::-1]
+
+
 def run(chapter: Chapter) -> dict[str, list[list[str]]]:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     checks = {
         cells[-1].line: name for name, cells in exercises(chapter).items() if cells
     }
     found = {}
-    for cell in chapter.cells:
+    for cell in needed(chapter, checks):
         label = checks.get(cell.line)
         if label is None:
             exec(compile(cell.source, f"line {cell.line}", "exec"), namespace)
