@@ -1,8 +1,7 @@
 """Times the blocks against flax, equinox, jax.nn and optax: `make bench`.
 
-Writes results/bench.json; `bench.py decay` measures what that chapter shows alone, into
-results/bench_decay.json. What is compared stands in bench_cases.py, and how it is timed
-in bench_pairs.py.
+Writes results/bench.json. What is compared stands in bench_cases.py, and how it is
+timed in bench_pairs.py.
 """
 
 import datetime
@@ -55,21 +54,19 @@ def processor() -> str:
     return f"{kinds[0] if kinds else platform.machine()}, {cores} cores"
 
 
-def main(block: str = "") -> None:
+def main() -> None:
     from bench_cases import cases
 
-    chosen = [case for case in cases() if block in ("", case.block)]
+    chosen = list(cases())
     ratios = bench_pairs.measure(chosen)
     libraries = "jax", "flax", "equinox", "optax"
     stored = report(chosen, ratios, libraries=libraries)
     for row in stored["rows"]:
         print("{ratio:6.2f} ({low:.2f} to {high:.2f}) {what} / {against}".format(**row))
-    if block:
-        stored["command"] = f"python scripts/bench.py {block}"
-    file = ROOT / "results" / f"{'_'.join(['bench', block]).strip('_')}.json"
+    file = ROOT / "results" / "bench.json"
     file.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
     print(f"written: {file.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()
