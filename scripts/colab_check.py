@@ -103,7 +103,9 @@ def overlay(folder: Path) -> Path:
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         "JAX_PLATFORMS": "cpu",
         # Most of the time goes into compiling, and each program runs but once.
-        "XLA_FLAGS": "--xla_backend_optimization_level=0",
+        "XLA_FLAGS": "--xla_backend_optimization_level=0 "
+        "--xla_llvm_disable_expensive_passes=true --xla_cpu_use_fusion_emitters=false "
+        "--xla_cpu_parallel_codegen_split_count=1",
         "IPYTHONDIR": str(folder / "ipython"),
     }
     told = {"argv": start, "display_name": "over", "language": "python"}
