@@ -17,7 +17,7 @@ QUICK = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_co
 os.environ["XLA_FLAGS"] = f"{QUICK} {os.environ.get('XLA_FLAGS', '')}"
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def key():
     """The randomness of a test; TEST_SEED names another, for none may hang on one."""
     return jax.random.key(int(os.environ.get("TEST_SEED", 0)))

@@ -31,9 +31,9 @@ def numbered():
 
 
 @pytest.fixture(scope="module")
-def begun(numbered):
-    """Model, data and the rows of two points of SMALL, from the key that tests have."""
-    return begin(jax.random.key(0), SMALL, numbered, 2)
+def begun(key, numbered):
+    """Model, data and the rows of two points of SMALL."""
+    return begin(key, SMALL, numbered, 2)
 
 
 def test_exactly_forty_percent_are_wrong_and_none_of_them_right_by_chance(key):

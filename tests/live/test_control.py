@@ -88,6 +88,13 @@ def test_branch_on_a_boolean_with_several_results(value):
     compare(run, np.bool_(value), X)
 
 
+def test_a_scan_of_two_steps_has_two_results():
+    def step(carry, _):
+        return carry * 2, carry + 1
+
+    compare(lambda x: lax.scan(step, x[0], None, length=2)[1], X)
+
+
 def test_associative_scan():
     def run(x):
         return lax.associative_scan(

@@ -58,6 +58,20 @@ def test_the_panel_begins_with_the_result_that_is_stored():
     assert bar.value == 0 and plt.get_fignums() == open_before
 
 
+def test_each_run_begins_with_an_empty_bar():
+    seen = []
+
+    def run(report, rate, width, decay, rule, scaled):
+        seen.append(parts(made)[2].value)
+        report(STEPS, 0.5)
+        return RESULT
+
+    made = make(run)
+    made.start()
+    made.start()
+    assert seen == [0, 0]
+
+
 def test_the_settings_reach_the_run_as_python_values():
     got = []
 

@@ -12,6 +12,7 @@ from IPython.core.formatters import DisplayFormatter
 from matplotlib.patches import FancyArrowPatch
 
 from blocks.live import Choice, Slider, Switch, live, name_parts
+from blocks.live.told import axis_map
 
 WORDS = {"alt": "a figure", "summary": ""}
 X = np.linspace(0, 1, 5)
@@ -271,3 +272,11 @@ def test_nothing_is_asked_of_colab_elsewhere():
     assert "google.colab.output" not in sys.modules
     _, metadata = DisplayFormatter().format(make())
     assert not metadata
+
+
+def test_an_axis_is_told_in_points_at_any_resolution():
+    coarse, fine = (plt.subplots(dpi=dpi)[1] for dpi in (72, 144))
+    for which in "xy":
+        want = axis_map(coarse, which)
+        np.testing.assert_allclose(axis_map(fine, which), want, rtol=1e-4)
+    plt.close("all")
