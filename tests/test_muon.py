@@ -159,7 +159,7 @@ def by_the_paper(w, grads, lr, *, beta=0.95, nesterov=True, decay=0.0):
 
 
 @pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize("shape", [(3, 3), (2, 5), (5, 2)])
+@pytest.mark.parametrize("shape", [(3, 3), (2, 5), (5, 2), (1, 4)])
 @pytest.mark.parametrize(
     "settings",
     [
