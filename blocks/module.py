@@ -17,6 +17,10 @@ def static(**options: Any) -> Any:
     return dataclasses.field(metadata={"static": True}, **options)
 
 
+# The mark by which jaxtyping leaves the fields of a dataclass alone.
+_UNCHECKED_FIELDS = "__no_type_check__"
+
+
 @dataclass_transform(
     frozen_default=True,
     eq_default=False,
@@ -33,5 +37,5 @@ def module(cls: type[T]) -> type[T]:
     functions and methods are.
     """
     cls = dataclasses.dataclass(frozen=True, eq=False, kw_only=True)(cls)
-    setattr(cls, "__no_type_check__", True)  # noqa: B010  no type checker knows it
+    setattr(cls, _UNCHECKED_FIELDS, True)
     return jax.tree_util.register_dataclass(cls)

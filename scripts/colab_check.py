@@ -30,7 +30,8 @@ ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = ROOT / "_build" / "html" / "notebooks"
 SECONDS = 180  # for one cell
 # What a notebook is run with.
-READ = "blocks", "results", "requirements-colab.txt", "scripts", "tests/live"
+READ = "blocks", "results", "scripts", "tests/live"
+READ += "pyproject.toml", "requirements-colab.txt"
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 WATCH = f"""
 import sys

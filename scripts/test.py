@@ -25,7 +25,7 @@ PAGES = "tests/browser/test_pages.py tests/browser/test_site.py"
 IGNORED = " ".join(f"--ignore {path}" for path in PAGES.split())
 CHROMIUM = Path("/usr/bin/chromium")
 # One more than there are processors: a part in the browser often waits.
-LANES = min(3, (os.cpu_count() or 1) + 1)
+LANES = (os.cpu_count() or 1) + 1
 GOOD = {"passed", "unchanged"}
 
 
@@ -41,7 +41,7 @@ class Part:
 
 LOCKS = "requirements.txt", "requirements-colab.txt", "package-lock.json"
 CODE = "blocks", "results", "scripts", "tests", "pyproject.toml", "Makefile", *LOCKS
-BOOK = "book", "_config.yml", "_toc.yml"
+BOOK = "book", "_config.yml", "_toc.yml", ".github"
 ENVIRONMENT = f"{sys.executable} scripts/environment.py"
 PARTS = {
     "environment": Part("the versions of the book", [f"{ENVIRONMENT} book"]),

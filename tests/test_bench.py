@@ -1,7 +1,6 @@
 """The method of `make bench`: what it times, what it refuses, what it writes."""
 
 import json
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -102,11 +101,7 @@ def test_a_chapter_reads_the_report(monkeypatch, tmp_path):
     assert f"jax {jax.__version__}" in table.note and " cores" in table.note
 
 
-def test_the_stored_rows_speak_of_every_chapter_with_a_cost():
+def test_a_stored_ratio_lies_in_its_interval():
     stored_rows = stored.results("bench")["rows"]
-    chapters = {row["block"] for row in stored_rows}
-    paths = (Path(__file__).parents[1] / "book").glob("*.md")
-    texts = {path.stem: path.read_text("utf8") for path in paths}
-    assert chapters == {k for k, v in texts.items() if f'ratios("{k}")' in v}
     for row in stored_rows:
         assert 0 < row["low"] <= row["ratio"] <= row["high"], row

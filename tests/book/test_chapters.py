@@ -15,6 +15,7 @@ from chapters import Block, read_chapters
 from run_exercises import WRONG, exercises
 
 import blocks
+from blocks.page import stored
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = {chapter.name: chapter for chapter in read_chapters(ROOT / "book")}
@@ -93,6 +94,12 @@ def test_a_chapter_about_a_block_has_the_headings_of_its_kind_in_order(name):
 def test_a_chapter_about_a_block_shows_a_figure_and_a_source(name):
     calls = "\n".join(cell.source for cell in CHAPTERS[name].cells)
     assert "picture(" in calls and "show(" in calls
+
+
+def test_what_was_measured_is_what_the_chapters_show():
+    measured = {row["block"] for row in stored.results("bench")["rows"]}
+    texts = {name: "\n".join(c.source for c in CHAPTERS[name].cells) for name in BLOCKS}
+    assert measured == {k for k, v in texts.items() if f'ratios("{k}")' in v}
 
 
 @pytest.mark.parametrize("name", BLOCKS)

@@ -78,11 +78,12 @@ def parts(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "ROOT", tmp_path)
     (tmp_path / "book").mkdir()
     (tmp_path / "book" / "page.md").write_text("one")
+    (tmp_path / "lock").write_text("one")
     python = sys.executable
     small = {
         "bad": Part("fails", [f"{python} -c import:nothing"]),
         "next": Part("needs bad", [f"{python} -V"], after=("bad",)),
-        "good": Part("passes", [f"{python} -V"], reads=("book",)),
+        "good": Part("passes", [f"{python} -V"], reads=("book", "lock")),
         "pages": Part("passes as well", [f"{python} -V"]),
     }
     monkeypatch.setattr(runner, "PARTS", small)
@@ -98,7 +99,9 @@ def test_a_part_that_fails_fails_all_and_stops_only_what_needs_it(parts, capsys)
     assert not parts.main(["good"])
 
 
-def test_a_part_is_passed_over_while_nothing_that_it_reads_has_changed(parts, capsys):
+def test_a_part_is_passed_over_while_nothing_that_it_reads_has_changed(
+    parts, capsys, monkeypatch
+):
     def outcomes(*names):
         parts.main(list(names))
         said = capsys.readouterr().out.partition("how long each part took")[2]
@@ -114,6 +117,10 @@ def test_a_part_is_passed_over_while_nothing_that_it_reads_has_changed(parts, ca
     assert outcomes()["good"] == "passed" and outcomes()["good"] == "unchanged"
     page.rename(page.with_name("other.md"))
     assert outcomes()["good"] == "passed"
+    (parts.ROOT / "lock").write_text("two")
+    assert outcomes()["good"] == "passed"
+    monkeypatch.setenv("TEST_SEED", "7")
+    assert outcomes()["good"] == "passed" and outcomes()["good"] == "unchanged"
     # What has failed is run again, whatever it reads.
     assert outcomes()["bad"] == outcomes()["bad"] == "FAILED"
 

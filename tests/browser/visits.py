@@ -17,7 +17,8 @@ ONE_OF_A_KIND = """() => {
   for (const word of document.querySelectorAll('pre span')) {
     if (word.children.length) continue;
     const place = word.closest('.admonition, .cell_input, .cell_output, details');
-    const kind = `${word.className} in ${place?.className}`;
+    const looks = `${word.className} ${word.getAttribute('style')}`;
+    const kind = `${looks} in ${place?.className}`;
     if (seen.has(kind)) word.replaceWith(word.textContent);
     seen.add(kind);
   }
